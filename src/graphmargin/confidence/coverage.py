@@ -17,9 +17,9 @@ from graphmargin.confidence.held_out_predictions import (
 SHARES = tuple(k / 20 for k in range(1, 21))
 """Shares of the rows at which the accuracy is estimated."""
 LEVELS = (0.99, 0.95, 0.9, 0.8)
-"""Accuracies of which it is told for how many of the rows they hold; the first that does counts."""
+"""Accuracy levels, highest first. A summary has the first that enough of the rows reach."""
 MIN_SHARE = 0.25
-"""Least share of the rows for which an accuracy is told."""
+"""Smallest share of the rows for which an accuracy level is reported."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class CoverageCurve:
     mean_confidence : array of shape (q,)
         Mean confidence of these rows, which is their accuracy by the probabilities alone.
     n_held_out : array of shape (q,)
-        Number of held-out labels that are as sure.
+        Number of held-out labels with at least this confidence.
     accuracy : array of shape (q,)
     interval : array of shape (q, 2)
     """
@@ -140,10 +140,9 @@ def coverage_curve(
 def surest_rows(curve: CoverageCurve) -> SurestRows:
     """Return the largest share of the rows that reaches a round accuracy.
 
-    The accuracy is 99 %, or else 95, 90 or 80 % if no quarter of the rows reaches more. It must be
-    reached by the estimate and by the mean confidence alike: of twenty shares, the largest that
-    held-out labels are right about would be a lucky one. If none is reached, the surest half is
-    returned.
+    The accuracy is 99 %, or else 95, 90 or 80 % if less than a quarter of the rows reaches more.
+    Both the estimate and the mean confidence must reach it: the largest of twenty shares by the
+    estimate alone would be too optimistic. If none is reached, the surest half is returned.
 
     Examples
     --------

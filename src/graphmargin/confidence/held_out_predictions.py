@@ -1,4 +1,4 @@
-"""Predictions for held-out labels, and the accuracy that they tell."""
+"""Predictions for held-out labels, and the accuracy that is estimated from them."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from graphmargin._typing import AnyArray, FloatArray, IntArray
 MODEL_LABELS = 10.0
 """Number of labels that the classifier's own probabilities count for in estimates of accuracy."""
 INTERVAL = 0.95
-"""Probability of the intervals of estimates."""
+"""Coverage probability of the intervals of estimates."""
 
 
 @dataclass(frozen=True)
 class HeldOutPredictions:
-    """The predictions of a chosen classifier for labels that had no say in them.
+    """The predictions of a chosen classifier for held-out labels, made without them.
 
     Attributes
     ----------
     codes : array of shape (h,)
-        Classes of the held-out labels, each of which is there once.
+        Classes of the held-out labels; each label occurs once.
     probabilities : array of shape (h, c)
         Class probabilities by a classifier that was trained without the label, and whose weights
         of candidates come from the labels of other folds. If several folds hold out a label, they
@@ -152,7 +152,7 @@ def predictions_by_confusion(
     Parameters
     ----------
     codes, probabilities, rows, uniform_share, weighted_codes
-        See `HeldOutPredictions`. A row may be there several times.
+        See `HeldOutPredictions`. A row may occur several times.
     joint : array of shape (c, c)
         `expected_confusion` of the unlabeled rows; without any, that of the held-out labels counts.
 
@@ -307,8 +307,8 @@ def estimate_accuracy(
     from 0 and 1, which no finite number of labels can show. Weighting classes by their shares makes
     labels that were given class by class count for the rows of their class. Intervals are those of
     a binomial share with Jeffreys' prior and as many trials as there are held-out labels (by their
-    weights, Kish's effective number). They take labels for a random draw within each class: labels
-    that were suggested for being uncertain make the estimate pessimistic.
+    weights, Kish's effective number). They assume that labels are a random draw within each class:
+    labels that were suggested because they are uncertain make the estimate pessimistic.
 
     Parameters
     ----------

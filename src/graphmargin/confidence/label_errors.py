@@ -152,7 +152,7 @@ def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
     given all held-out labels. The prior of d is exponential with mean 0.1, and that of the inverse
     temperature log-normal, around the value at which the log-odds of the best two classes have a
     mean of 2. The classifier is taken to know nothing of a row with probability 1 / (h + 2), as h
-    labels cannot show that it always knows; so a few labels make none of them probably wrong. The
+    labels cannot show that it always knows; so with few labels, none of them is probably wrong. The
     cost is that of 4,096 numbers for each label, in blocks of labels.
 
     Examples

@@ -16,7 +16,7 @@ TINY = float(np.finfo(np.float64).tiny)
 def set_thresholds(
     held_out: HeldOutPredictions, coverage: float, *, per_class: bool = False
 ) -> FloatArray:
-    """Return the probability from which on each class belongs to a prediction set.
+    """Return the smallest probability with which each class belongs to a prediction set.
 
     A set of all classes k with ``p_k >= t_k`` contains the true class with probability `coverage`,
     if labels are a random draw, within each class at least. The nonconformity of a held-out label
@@ -78,7 +78,7 @@ def _lower_quantile(
 
 
 def highest_coverage(held_out: HeldOutPredictions, *, per_class: bool = False) -> float:
-    """Return the largest coverage that the labels can promise without sets of all classes.
+    """Return the largest coverage that the labels can guarantee without sets of all classes.
 
     It is n / (n + 1) for n labels, or for the smallest class if the coverage holds for each.
 

@@ -10,12 +10,12 @@ import numpy as np
 from graphmargin._typing import FloatArray
 
 THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05)
-"""Probabilities from which on a row counts as found, largest first."""
+"""Thresholds on the probability of a class, largest first."""
 
 
 @dataclass(frozen=True)
 class ThresholdRow:
-    """The rows whose probability of a class reaches a threshold, and how many are expected of it.
+    """The rows whose probability of a class reaches a threshold, and expected numbers of them.
 
     Attributes
     ----------
@@ -50,8 +50,9 @@ def threshold_table(
 ) -> list[ThresholdRow]:
     """Return what each threshold on the probability of a class is expected to find.
 
-    A row is of the class with its probability p, so that the rows with ``p >= t`` have the sum of
-    their p of them in the mean. The figures are as good as the probabilities are calibrated.
+    A row is of the class with its probability p. So among the rows with ``p >= t``, the expected
+    number of rows of the class is the sum of their p. The figures are only as good as the
+    calibration of the probabilities.
 
     Parameters
     ----------

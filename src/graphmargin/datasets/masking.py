@@ -1,4 +1,4 @@
-"""Masking of labels, which makes a semi-supervised problem of a labeled table."""
+"""Masking of labels, which turns a labeled table into a semi-supervised problem."""
 
 from __future__ import annotations
 

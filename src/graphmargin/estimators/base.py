@@ -132,11 +132,11 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         return self.predictor_.probabilities(self._validate_new(X))
 
     def predict_set(self, X: Any, coverage: float = 0.9, *, per_class: bool = False) -> BoolArray:
-        """Return a set of classes for every row that contains the true one with a probability.
+        """Return, for every row, a set of classes that contains the true one with a probability.
 
         The sets are cross-conformal: they come from labels that were held out while parameters
         were chosen (`graphmargin.confidence.prediction_sets`), and are valid if labels are a random
-        draw, at least within each class. A set may be empty, where no class is likely enough.
+        draw, at least within each class. A set is empty where no class is likely enough.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             Probability that a set contains the true class. With n labels, a coverage above
             n / (n + 1) makes every set contain all classes; a warning is raised.
         per_class : bool, default=False
-            Whether it holds for the rows of every class, which takes labels of each, or on average.
+            Whether it holds for the rows of every class, which needs labels of each, or on average.
 
         Returns
         -------
@@ -160,8 +160,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     def label_errors(self, threshold: float = 0.5) -> LabelErrors:
         """Return the probability that each given label is wrong, and the labels to check.
 
-        Labels are predicted by the chosen classifier without them: they are those that were held
-        out while parameters were chosen; max-margin classifiers hold out about 1,000 of many.
+        The chosen classifier predicts the labels that were held out while parameters were chosen.
+        Max-margin classifiers hold out a sample of about 1,000 labels if there are more.
         `graphmargin.confidence.LabelErrors` has the probabilities of all of them, and the labels
         above a threshold.
 

@@ -73,13 +73,13 @@ class MaxMarginGraphCut(MarginClassifier):
         kernel's variance.
     class_weight : None, "balanced" or dict from class to float > 0, default=None
         Factors of the hinge losses of each class, given and induced; 1 for a class that the dict
-        lacks. "balanced" is ``n / (c n_k)`` for a class with n_k of n given labels. A larger weight
-        finds more rows of a rare class, and more that are not of it. Held-out labels count by the
-        same weights when parameters are chosen. Probabilities remain those of the labels as they
-        are, so that a predicted class need not be the most probable one.
+        lacks. "balanced" is ``n / (c n_k)`` for a class with n_k of n given labels. With a larger
+        weight, more rows of a rare class are found, and more other rows are taken for it. Held-out
+        labels have the same weights when parameters are chosen. Probabilities are those without
+        weights, so that a predicted class need not be the most probable one.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" trains the exact machine. "nystroem" is for many rows: the features are kernel values
-        to 500 landmarks, and of more than 200,000 rows, it learns from a sample of that size. A
+        to 500 landmarks, and it learns from at most 200,000 rows, a sample if there are more. A
         linear kernel on dense rows needs no landmarks, as the rows are its features, and it learns
         from all of them. "auto" is exact for up to 10,000 rows to learn from (2,000 for a linear
         kernel on dense rows, or if at most 300 labels are given).

@@ -33,12 +33,12 @@ OF_ENSEMBLE = ("class_weight", "cv", "n_jobs", "random_state", "verbose")
 class SemiSupervisedEnsemble(SemiSupervisedClassifier):
     """Mixture of classifiers with different assumptions, weighed by held-out labels.
 
-    Nobody knows beforehand whether classes follow clusters, are separated by a gap in the density
-    or by a plane. Each member bets on one of these assumptions and chooses its own parameters. All
-    of them are tested on the same held-out labels. The weight of a member is proportional to the
-    cube root of the likelihood that it gives to these labels, and the class probabilities of the
-    members are averaged with these weights. docs/league.md compares it with each member on 33 data
-    sets.
+    Classes may follow clusters, or be separated by a gap in the density or by a plane; which of
+    these holds is not known beforehand. Each member makes one of these assumptions and chooses its
+    own parameters. All members are tested on the same held-out labels. The weight of a member is
+    proportional to the cube root of the likelihood of these labels under its predictions. The class
+    probabilities of the members are averaged with these weights. docs/league.md compares it with
+    each member on 33 data sets.
 
     X may be a data frame with columns of numbers, categories, dates, text or vectors, with missing
     cells: it is encoded as the commands of the terminal encode a table, and predictions take frames
@@ -53,8 +53,8 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
         `graphmargin.search.Method` or `graphmargin.search.Member` of your own. "auto" has the
         members of the best ensemble on the league: "cut", "low-density", "linear-low-density",
         "linear-supervised" and, for up to 16 million entries, "harmonic" (unless W is given) and
-        the cut with the other scales of the columns. Where no label can be held out, "cut" and
-        "harmonic" count alone.
+        the cut with the other scales of the columns. If no label can be held out, only "cut" and
+        "harmonic" are used.
     scale : {"auto", "none"}, default="auto"
         Scales of the columns of numbers. "auto" keeps those that seem to have one unit, such as
         pixels, as they are, and standardizes others, such as lengths beside weights; held-out
@@ -77,7 +77,8 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
     confidence_ : array of shape (n,)
         Probability of every label.
     choice_ : Choice
-        The weights of the members and the evidence behind them. Print it for a line each.
+        The weights of the members and the evidence behind them. Print it to see a line for each
+        member.
     predictor_ : Predictor
         The data that predictions need, with a part for each member that was not left out.
     features_ : TableFeatures or None

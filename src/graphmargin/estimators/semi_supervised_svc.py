@@ -1,4 +1,4 @@
-"""Semi-supervised SVM (S3VM), whose margin unlabeled rows stay out of."""
+"""Semi-supervised SVM (S3VM): its margin avoids unlabeled rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SemiSupervisedSVC(MarginClassifier):
     ``V^ = max(1 - abs(f(x_i)), 0)`` and ``C = 1 / (2 gamma)``. What is minimized differs from it:
 
     1. The losses are smooth (Chapelle, Zien, AISTATS 2005): the hinge loss is quadratic where
-       ``y_i f(x_i)`` is between 0.5 and 1.5, and ``exp(-3 f(x_i)^2)`` stands for the hat loss. With
+       ``y_i f(x_i)`` is between 0.5 and 1.5, and ``exp(-3 f(x_i)^2)`` replaces the hat loss. With
        ``gamma_u=0``, the result is the supervised SVM itself, with the hinge loss.
     2. The problem is not convex, and the result is a local minimum. It is found by L-BFGS from the
        supervised SVM, while gamma_u grows from a small value.
@@ -58,8 +58,8 @@ class SemiSupervisedSVC(MarginClassifier):
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" is exact, by the eigenvectors of the kernel matrix in time O(n^3). "nystroem" is for
         many rows: the features are kernel values to 500 landmarks (for a linear kernel, the rows
-        themselves). "auto" is "none" for up to 1,000 rows. Of more than 1,000 unlabeled rows for
-        each class, a sample with larger weights is learned from.
+        themselves). "auto" is "none" for up to 1,000 rows. At most 1,000 unlabeled rows for each
+        class are used, a sample with larger weights if there are more.
     n_jobs, random_state, verbose
         As in `HarmonicClassifier`.
 

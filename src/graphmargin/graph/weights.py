@@ -58,7 +58,7 @@ def log_weights(distances: FloatArray, width: float) -> FloatArray:
 
 
 def log_weights_of_points(distances: FloatArray, width: float) -> FloatArray:
-    """Return log w for new points, of which each has an edge, however far away it is.
+    """Return log w for new points; each has an edge, however far away it is.
 
     Where even the logarithms overflow, the nearest neighbors get the smallest finite one, and all
     others no edge. This is the limit for distant points.

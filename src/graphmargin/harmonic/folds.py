@@ -22,7 +22,7 @@ from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g
 from graphmargin.harmonic.solution import HarmonicSolution, assemble_solution, solve_path
 
 FLOPS_PER_MASS = 1000
-"""Number of multiply-adds for each mass of all folds that an iteration takes as long as."""
+"""Cost of an iteration, in multiply-adds for each mass of all folds."""
 FOLD_TOLERANCE = 1e-6
 """Distance from the mean of neighbors at which iterations end if labels are held out."""
 BATCH_MEMORY = 500_000_000

@@ -1,4 +1,4 @@
-"""Harmonic solutions that follow labels: a label more or less is an update of rank one.
+"""Updates of harmonic solutions: to add or remove a label is an update of rank one.
 
 All vertices are in the system. A label absorbs at 1e9 times the rate of leaving its vertex, and
 every walk ends in the sink at some time, so that the system is regular without a single label. Let
@@ -79,7 +79,7 @@ class LiveSolution:
 
 
 class LabelSystem:
-    """A graph on which labels come and go.
+    """A graph whose labels are added and removed one by one.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class LabelSystem:
 
     Examples
     --------
-    A path, of which both ends get a label and one loses it:
+    Both ends of a path get a label, and one of them loses it:
 
     >>> path = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0.0]]))
     >>> walks = LabelSystem(path, gamma_g=0.5)

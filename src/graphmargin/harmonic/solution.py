@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphmargin.harmonic.explanation import Explanation
 
 SINK_FLOOR = 0.02
-"""Class mass of no information, against which `conditional_distributions` weighs that of labels."""
+"""Class mass that `conditional_distributions` spreads evenly, so that tiny masses decide little."""
 
 
 @dataclass(frozen=True)
@@ -369,7 +369,7 @@ def conditional_distributions(class_mass: FloatArray, floor: float = SINK_FLOOR)
     """Return class probabilities given that the walk ends at a label, and not in the sink.
 
     The sink mass measures how far away the labels are, not which one is right. A mass of `floor` is
-    spread evenly, so that rows that hardly any walk leads to a label are undecided.
+    spread evenly: rows whose walks hardly ever end at a label are undecided.
 
     Examples
     --------

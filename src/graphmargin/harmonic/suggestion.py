@@ -136,8 +136,8 @@ def suggest_labels(
         Number of threads; None takes as many as BLAS would, -1 all cores.
     random_state : int, RandomState or None, default=0
         Seed of the sample of a large graph: ``max(300, 3 n)`` candidates, drawn in proportion to
-        their uncertainty, and 4,000 more vertices on which errors are counted. Of up to 300
-        unlabeled vertices all are candidates, and of up to 4,300 errors are counted on all.
+        their uncertainty, and 4,000 more vertices on which errors are counted. All of up to 300
+        unlabeled vertices are candidates, and errors are counted on all of up to 4,300.
 
     Notes
     -----
@@ -147,7 +147,7 @@ def suggest_labels(
 
     Examples
     --------
-    Two clusters of which one has labels, and a vertex without edges:
+    Two clusters, one of them with labels, and a vertex without edges:
 
     >>> from graphmargin.harmonic import harmonic_solution
     >>> W = np.zeros((10, 10))

@@ -41,9 +41,9 @@ class LabelAudit:
 def audit_labels(labeled: LabeledTable, threshold: float = 0.5) -> LabelAudit:
     """Return the given labels that are probably wrong, by the classifier that labeled the table.
 
-    Each label was held out while parameters were chosen (about 1,000 of more labels), so that
-    nothing is fitted again. Labels are listed if they are wrong with a probability above
-    `threshold`, in [0, 1). See `graphmargin.confidence.LabelErrors`.
+    Each label was held out while parameters were chosen (a sample of about 1,000 if there are
+    more), so that nothing is fitted again. Labels are listed if they are wrong with a probability
+    above `threshold`, in [0, 1). See `graphmargin.confidence.LabelErrors`.
 
     Examples
     --------

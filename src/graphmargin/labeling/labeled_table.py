@@ -122,7 +122,7 @@ class LabeledTable:
 
     @property
     def is_answered(self) -> BoolArray:
-        """Mask of the rows with a label in the result: all whose confidence is not too low."""
+        """Mask of the rows with a label in the result: those whose confidence is not too low."""
         return np.asarray(self.confidence >= self.min_confidence)
 
     @property
@@ -394,7 +394,7 @@ def label_rows(
     Raises
     ------
     TableError
-        If there shall be prediction sets, but no label can be held out.
+        If prediction sets are requested, but no label can be held out.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Cells of the columns that a labeled table gets: labels that are sure enough, prediction sets."""
+"""Cells of the columns that a labeled table gets: labels and prediction sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SET_SEPARATOR = " | "
 
 
 def label_cells(labels: AnyArray, is_sure: BoolArray) -> Any:
-    """Return a pandas array of labels with missing cells where they are not sure enough.
+    """Return a pandas array of labels with missing cells where the confidence is too low.
 
     Integers and booleans keep their type, which is one of pandas that allows missing cells.
 

@@ -17,7 +17,7 @@ from graphmargin.margin.coupling import scales_of_pairs
 from graphmargin.margin.machine import MarginMachine
 
 TYPICAL_LOG_ODDS = 2.0
-"""Log-odds of the best class against the second best in the mean, the center of the prior."""
+"""Mean log-odds of the best class against the second best: the center of the prior."""
 INVERSE_TEMPERATURE_SPREAD = 0.5
 """Standard deviation of the logarithm of the inverse temperature, by its prior."""
 INVERSE_TEMPERATURES = np.geomspace(1e-3, 1e3, 91)
@@ -151,8 +151,8 @@ def fit_calibration(
     ``p = (1 - d) softmax(a (scores + g log_graph) - t log w) + d / c``. The uniform share d, with
     an exponential prior of mean 0.1, allows for labels that are wrong; the inverse temperature a
     has the prior of `fit_inverse_temperature`, and the graph weight g an exponential one of mean 1.
-    Class weights w shift scores towards their classes, by as much as a classifier of the weighted
-    losses needs them; the share t, of those in [0, 1], takes it back.
+    Class weights w shift the scores of a classifier towards their classes; the share t, from 0 to
+    1, of this shift is taken back.
 
     Parameters
     ----------

@@ -89,8 +89,8 @@ class MarginMachine:
         a linear kernel after `collapse_linear`.
     coefficients : array or CSC matrix of shape (m, n_pairs)
         alpha, a column for each pair of classes (0, 1), (0, 2), .., (1, 2), ..; after
-        `collapse_linear` of shape (d, n_pairs), the weights of the features. It is sparse for
-        support vectors of many classes, because only those of its own two classes are in a pair.
+        `collapse_linear` of shape (d, n_pairs), the weights of the features. It is sparse for many
+        classes, because a pair has support vectors of its own two classes only.
     intercepts : array of shape (n_pairs,)
     n_classes : int
     center : array of shape (d,) or 0.0
@@ -134,8 +134,8 @@ class MarginMachine:
     def scores(self, X: Any, pair_scales: FloatArray | float = 1.0) -> FloatArray:
         """Return the class scores of every row, see `class_scores`.
 
-        Of more than 30 classes, those on the shortlist of a row are compared. f is in units of
-        `pair_scales`, of shape (n_pairs,).
+        With more than 30 classes, only those on the shortlist of a row are compared. f is in units
+        of `pair_scales`, of shape (n_pairs,).
         """
         if self.n_classes <= MAX_ALL_PAIRS:
             return class_scores(self.pairwise(X), self.n_classes, pair_scales)
@@ -154,7 +154,7 @@ class MarginMachine:
         return means, class_scores(f, self.n_classes, scales_of_pairs(means))
 
     def pair_means(self, X: Any) -> FloatArray:
-        """Return the mean absolute value of f for every pair; of many classes, at some rows."""
+        """Return the mean absolute value of f for every pair; with many classes, at some rows."""
         if self.n_classes > MAX_ALL_PAIRS:
             most = max(1, MAX_PAIR_VALUES // len(self.intercepts))
             X = X[:: max(1, -(-X.shape[0] // most))]

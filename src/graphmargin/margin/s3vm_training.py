@@ -32,7 +32,7 @@ from graphmargin.margin.training import (
 )
 
 MAX_EXACT = 1000
-"""Largest number of rows of which "auto" takes all as landmarks."""
+"""Largest number of rows for which "auto" takes all rows as landmarks."""
 MAX_KERNEL = 3000
 """Largest number of labeled rows whose supervised machine is trained on their kernel matrix."""
 TOLERANCES = 1e-4, 1e-3
@@ -88,9 +88,9 @@ def train_smooth(
 ) -> list[MarginMachine]:
     """Return semi-supervised machines on rows X that minimize the smooth objective of `anneal`.
 
-    It stands for eq. S3VM, with a smooth hinge loss and a bump in place of the hat loss. The result
-    is a local optimum, which is followed from the supervised machine while gamma_u grows. All
-    machines share their features, and those with the same C the path.
+    This objective approximates eq. S3VM: its hinge loss is smooth, and a bump replaces the hat
+    loss. The result is a local optimum, which is followed from the supervised machine while gamma_u
+    grows. All machines share their features, and those with the same C the path.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ def train_smooth(
     approximation : {"auto", "none", "nystroem"}, default="auto"
         Features are the rows for a linear kernel on dense X, else kernel values to landmarks:
         all rows with "none", 500 of them with "nystroem", and all of up to 1,000 with "auto".
-        Of more than 1,000 unlabeled rows for each class, a sample with larger weights is used, of
-        fewer if classes are more than twelve.
+        At most 1,000 unlabeled rows for each class are used (fewer with more than twelve classes),
+        a sample with larger weights if there are more.
     smoothness : float > 0, default=0.5
         Half the width of the interval around 1 on which the hinge loss is quadratic.
     n_jobs, random_state
@@ -266,9 +266,9 @@ def complete(
 ) -> tuple[IntArray, IntArray]:
     """Return a class for every row, and the numbers of the pairs of classes to anneal.
 
-    Rows without a label have the class that the supervised machine predicts. All pairs are
-    annealed; of many classes, those of the five likeliest classes of such a row. Unlabeled rows
-    have little to say about a boundary between classes that compete for none of them.
+    Rows without a label have the class that the supervised machine predicts. All pairs are annealed
+    or, with many classes, those of the five likeliest classes of such a row. Unlabeled rows tell
+    little about a boundary between classes that are likely for none of them.
     """
     unlabeled, n_classes = codes == UNLABELED, int(codes.max()) + 1
     report = TrainingReport("smo", 1.0, len(F), form="rows")

@@ -72,9 +72,9 @@ def train_machine(
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" is exact: by SMO or LIBSVM, whichever is faster. "nystroem" learns from explicit
         features by coordinate descent. For a linear kernel on dense X, these are all rows
-        themselves; else the kernel values to 500 landmarks, and of more than 200,000 rows, a sample
-        of that size with larger weights is used. "auto" is exact for up to 10,000 rows (2,000 for a
-        linear kernel on dense X) and for a precomputed kernel.
+        themselves; else they are kernel values to 500 landmarks, and at most 200,000 rows are used,
+        a sample with larger weights if there are more. "auto" is exact for up to 10,000 rows (2,000
+        for a linear kernel on dense X) and for a precomputed kernel.
     center : array of shape (d,), default=None
         Subtracted from all rows, for kernels for which f does not depend on it; None is that of
         `choose_center`. Machines that are to be blended need a common one.
@@ -224,11 +224,10 @@ def check_approximation(approximation: Any, kind: Any) -> Approximation:
 def choose_center(X: Any, kernel: Kernel, rows: IntArray | None = None) -> FloatArray | float:
     """Return the median of a sample of rows if f does not depend on the center, else 0.
 
-    The sample is drawn from all rows or from those that are given. Of sparse rows, only columns
-    without zeros have a center.
-
-    It does not for the linear kernel, whose bias is not penalized, and for the RBF kernel. Both
-    would lose precision with rows far from the origin.
+    The sample is drawn from all rows or from those that are given. In sparse rows, only columns
+    without zeros have a center. f does not depend on the center for the RBF kernel, and for the
+    linear kernel, whose bias is not penalized. Both would lose precision with rows far from the
+    origin.
     """
     if kernel.kind not in ("linear", "rbf"):
         return 0.0

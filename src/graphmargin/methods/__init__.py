@@ -27,7 +27,7 @@ METHODS: dict[str, type[Method]] = {
 }
 """All methods by name; those with a field `kernel` also have a linear variant, "linear-NAME"."""
 DEFAULT_MEMBERS = ("cut", "harmonic", "low-density", "linear-low-density", "linear-supervised")
-"""The members that improve an ensemble of the others on the league (docs/league.md)."""
+"""The default members: each improves an ensemble of the others on the league (docs/league.md)."""
 MAX_GRAPH_ENTRIES = 2**24
 """Largest number of entries of the rows that a model keeps for a harmonic solution."""
 OTHER_VIEW_PRIOR = 0.5

@@ -1,4 +1,4 @@
-"""The semi-supervised SVM as a method: a margin that unlabeled rows stay out of."""
+"""The semi-supervised SVM as a method: its margin avoids unlabeled rows."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class LowDensity(Method):
 def label_shares(labels: EncodedLabels) -> FloatArray:
     """Return the class shares of the labels with one label more in each class.
 
-    It is their posterior mean if all shares are equally likely before.
+    This is their posterior mean under a uniform prior.
     """
     counts = labels.one_hot.sum(axis=0) + 1.0
     return np.asarray(counts / counts.sum())

@@ -55,7 +55,7 @@ Pairs of letters with 20 labels a class take up to 180 for each of their rows, a
 fewer. Kernel values that are rounding errors would take millions.
 """
 FEW_LABELED = 300
-"""Largest number of given labels with which landmarks replace exact machines from fewer rows on.
+"""Largest number of given labels for which landmarks replace exact machines at fewer rows.
 
 Errors of labels that are induced from few given ones hide those of landmarks: with up to 300 labels
 of digits and letters, exact machines are not more accurate (docs/design.md).

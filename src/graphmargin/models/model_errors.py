@@ -67,7 +67,7 @@ def model_file_errors(path: Path) -> Iterator[None]:
 
 
 def check_probabilities(probabilities: FloatArray) -> FloatArray:
-    """Return class probabilities, or raise `ModelFileError` if the model made up others.
+    """Return class probabilities, or raise `ModelFileError` if they are not finite.
 
     Examples
     --------

@@ -88,7 +88,7 @@ class TableModel:
     def predict_set(
         self, table: Any, coverage: float = 0.9, *, per_class: bool = False
     ) -> BoolArray:
-        """Return a set of classes for every row that contains the true one with a probability.
+        """Return, for every row, a set of classes that contains the true one with a probability.
 
         There is a column for each of `classes`; see `graphmargin.MaxMarginGraphCut.predict_set`.
         """

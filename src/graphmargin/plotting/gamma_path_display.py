@@ -32,7 +32,7 @@ class GammaPathDisplay:
     gamma_g : array of shape (m,)
         Values in ascending order; inf is supervised learning.
     fold_score, graph_score, confidence, weight : array of shape (m,)
-        See `graphmargin.selection.gamma_path`; nan is left out.
+        See `graphmargin.methods.harmonic.gamma_path`; nan is left out.
 
     Attributes
     ----------

@@ -19,9 +19,9 @@ FEW = 10
 MIN_CLASS_LABELS = 3
 """Number of labels below which advice says that a class has few, in the studio."""
 SMALL_CHANGE = 0.005
-"""Share of changed rows below which more labels are said to be of little use."""
+"""Share of changed rows below which advice says that more labels are of little use."""
 LOW_RECALL = 0.9
-"""Share of the true nearest neighbors below which a graph is said to miss many."""
+"""Share of the true nearest neighbors below which advice says that a graph misses many."""
 
 
 class Advice(NamedTuple):
@@ -195,9 +195,7 @@ def session_advice(
         text = f"Label {missing} of class {name!r}, which has {has}."
         return SessionAdvice("label", text)
     if changed is None:
-        text = (
-            f"Continue to label the rows that are offered: {format_count(n_labels, 'label')} so far."
-        )
+        text = f"Continue to label the offered rows: {format_count(n_labels, 'label')} so far."
         return SessionAdvice("label", text)
     finding = f"The last {window} labels changed {changed:.1%} of the rows"
     if changed < SMALL_CHANGE:

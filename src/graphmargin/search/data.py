@@ -50,7 +50,7 @@ MAX_UNLABELED = 1000
 These machines are then the blend: nothing has to be trained again on all rows.
 """
 N_SAMPLED, N_SAMPLED_PER_CLASS = 500, 50
-"""Unlabeled rows in a sample of more: at least 500, and 50 for each class while below 1,000."""
+"""Unlabeled rows in a sample: at least 500, or 50 for each class, but at most 1,000."""
 
 
 @dataclass(frozen=True)
@@ -330,8 +330,8 @@ def sample_rows(
 ) -> tuple[IntArray, FloatArray]:
     """Return a sample of rows for trial machines, and the number of rows that each represents.
 
-    It has up to 1,000 labeled rows, or ten of each class. By default, all of up to 1,000 unlabeled
-    rows are in it, and of more, 50 for each class, but not fewer than 500 or more than 1,000.
+    It has up to 1,000 labeled rows, or ten of each class. By default, it has all unlabeled rows if
+    there are up to 1,000. Else it has 50 for each class, but at least 500 and at most 1,000.
 
     Examples
     --------

@@ -120,7 +120,7 @@ class View:
             raise ValueError(msg)
 
     def of(self, X: Any) -> Any:
-        """Return what is seen of some rows."""
+        """Return some rows as the method sees them."""
         if self.factors is None:
             return X
         if X.shape[1] != len(self.factors):

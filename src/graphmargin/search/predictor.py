@@ -38,8 +38,8 @@ class WeightedPart:
         Weight of its class probabilities.
     calibration : Calibration or None
         Applied to the class probabilities as scores; None if they are calibrated already. Those of
-        harmonic solutions are underconfident, because walks end in the sink, and would hardly
-        count.
+        harmonic solutions are underconfident, because walks end in the sink, and would have little
+        influence.
     view : View
         What the part sees of new rows.
     """

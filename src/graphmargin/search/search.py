@@ -185,10 +185,10 @@ def untested_calibration(distributions: FloatArray, confidence: float) -> Calibr
     """Return a calibration of a harmonic solution from which no label could be held out, or None.
 
     Walks from a row end in the sink more often than at a label, and at the labels of all classes.
-    Class probabilities are then underconfident, and would hardly count beside those of max-margin
-    classifiers. For c classes, the calibration raises their mean confidence by the share ``1 - 2 /
-    c`` of the difference to that of these classifiers: two labels are too few to rely on the graph
-    any more.
+    Class probabilities are then underconfident, and would have little influence beside those of
+    max-margin classifiers. For c classes, the calibration raises their mean confidence by the share
+    ``1 - 2 / c`` of the difference to that of these classifiers. For two classes this is zero:
+    two labels are too few to rely on the graph any more.
 
     Parameters
     ----------

@@ -172,10 +172,10 @@ class Trials:
 
 
 def labels_of_other_folds(fold: IntArray, rows: IntArray | None) -> dict[int, BoolArray]:
-    """Return, for each fold, the held-out labels that have no say in its own predictions.
+    """Return, for each fold, the held-out labels from which its weights are computed.
 
-    They are those of the other folds, without labels that the fold holds out again; with a single
-    fold, such as a validation set, all of them.
+    They are those of the other folds, without labels that the fold holds out as well. A single
+    fold, such as a validation set, has all of them.
 
     Examples
     --------

@@ -23,7 +23,7 @@ STANDARDIZED, ONE_UNIT = "standardized", "one unit"
 
 
 def number_views(X: Any) -> tuple[View, ...]:
-    """Return the views of rows of numbers that come into question, the more promising one first.
+    """Return the views of rows of numbers to try, the more promising one first.
 
     Rows are seen as given if their columns seem to have one unit, else every column is divided by
     its standard deviation (`graphmargin._scales.have_one_unit`). The other view is the

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 EXCEL_INTEGER = 10**15
-"""Largest integer of which Excel keeps all digits."""
+"""Largest integer whose digits Excel keeps."""
 
 
 def python_cells(column: pd.Series) -> list[Any]:

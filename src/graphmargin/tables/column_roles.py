@@ -80,9 +80,9 @@ def read_column(column: pd.Series, *, keep: bool = False, category: bool = False
     are consecutive or have a name like that of an ID, and single words that all differ. With
     `keep`, a column that looks like an ID is used.
 
-    A column of text of which nearly all cells are numbers, or dates, has that role; the other cells
-    are missing. With `category`, the column is a category whatever its cells are, and so is a
-    column of numbers that has pandas' type for categories.
+    If nearly all cells of a text column are numbers, or dates, the column has that role, and the
+    other cells are missing. With `category`, the column is a category whatever its cells are, and
+    so is a column of numbers that has pandas' type for categories.
 
     Raises
     ------

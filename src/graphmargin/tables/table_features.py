@@ -48,9 +48,9 @@ class TableFeatures:
     Missing numbers and dates are replaced by the median and have a missing indicator. The features
     of missing categories are zero; missing text is empty, and missing vectors are the mean.
 
-    In a column of text of which at least 95 percent of the cells are numbers, or dates, the others
-    are missing, with a warning. Then they are missing in new tables, too; in other columns, a cell
-    that is no number raises an error. Codes such as 007 are no numbers, and make the column one of
+    If at least 95 percent of the cells of a text column are numbers, or dates, the others are
+    missing, with a warning. They are then missing in new tables, too; in other columns of numbers,
+    a cell that is no number raises an error. Codes such as 007 are not numbers: their column has
     categories.
 
     Attributes

@@ -29,7 +29,7 @@ from graphmargin.tables.column_parsing import (
 )
 
 MIN_PERCENT = 95
-"""Smallest percentage of the cells that nearly all cells are; of fewer than 20 cells, all."""
+"""Percentage of the cells that counts as nearly all; with fewer than 20 cells, all do."""
 # A sample may have twice as many other cells as the column may have.
 _MIN_SAMPLE_SHARE = 1 - 2 * (1 - MIN_PERCENT / 100)
 _DATE_SAMPLE = 1000
@@ -90,8 +90,8 @@ def find_number_format(column: pd.Series) -> NumberFormat | None:
 def nearly_numbers(column: pd.Series) -> NearlyNumbers | None:
     """Return the number format that nearly all cells of a text column have, and the other cells.
 
-    Of several formats, it is the one with the fewest other cells. The result is None if there is no
-    such format. Truth values are categories if there is a third one.
+    If there are several such formats, it is the one with the fewest other cells; if there is none,
+    the result is None. Truth values are categories if there is a third one.
 
     Examples
     --------
