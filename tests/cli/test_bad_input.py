@@ -486,5 +486,5 @@ def test_a_table_that_does_not_fit_into_memory_is_an_error_of_one_line(tmp_path)
     command = [sys.executable, "-c", MEMORY_SCRIPT, "info", str(tmp_path / "zeros.parquet")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     (line,) = done.stderr.splitlines()
-    assert line.startswith("graphmargin: the memory does not suffice")
+    assert line.startswith("graphmargin: there is not enough memory")
     assert done.returncode == 2

@@ -141,7 +141,7 @@ def test_label_and_predict_leave_rows_empty_that_are_not_sure(table_file, tmp_pa
     assert (predicted["kind_confidence"].astype(float) >= 0.95).sum() == 150 - n_empty
     assert predicted["kind_set"].notna().any()
     assert run("predict", model, table_file, "--out", out, "--sets", "0.99") == 0
-    assert "! 15 labels can promise a coverage of at most 0.938" in capsys.readouterr().out
+    assert "! 15 labels can guarantee a coverage of at most 0.938" in capsys.readouterr().out
 
 
 def test_the_summary_tells_the_accuracy_of_all_rows_of_classes_and_of_the_surest(

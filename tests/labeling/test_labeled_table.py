@@ -154,7 +154,7 @@ def test_sets_need_labels_that_can_be_held_out_and_enough_of_them(mixed_table):
         label_rows(task_of(few, "kind"), coverage=0.9)
     task = task_of(mixed_table()[0], "kind")
     (warning,) = label_rows(task, coverage=0.99).warnings
-    assert warning.startswith("15 labels can promise a coverage of at most 0.938")
+    assert warning.startswith("15 labels can guarantee a coverage of at most 0.938")
     assert not label_rows(task, coverage=0.5).warnings
 
 

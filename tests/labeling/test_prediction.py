@@ -116,7 +116,7 @@ def test_sets_need_held_out_labels_and_a_free_column(model, mixed_table, tmp_pat
     new.to_csv(tmp_path / "a.csv", index=False)
     arguments = tmp_path / "a.csv", tmp_path / "b.csv"
     summary = predict_file(model, *arguments, coverage=0.99)
-    assert summary.warnings[0].startswith("15 labels can promise a coverage of at most 0.938")
+    assert summary.warnings[0].startswith("15 labels can guarantee a coverage of at most 0.938")
     with pytest.raises(TableError, match="`coverage` needs held-out labels"):
         predict_file(replace(model, held_out=None), *arguments, coverage=0.9)
     new.assign(kind_set=1).to_csv(tmp_path / "a.csv", index=False)

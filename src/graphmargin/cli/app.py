@@ -90,7 +90,7 @@ def _out_of_memory(error: MemoryError) -> str:
     """Return a sentence on a lack of memory, with the size of what did not fit, if it is known."""
     size = f" ({error})" if str(error) else ""
     return (
-        f"the memory does not suffice{size}; use fewer rows or columns (--ignore), a machine with "
+        f"there is not enough memory{size}; use fewer rows or columns (--ignore), a machine with "
         "more memory, or a cluster (--dask)"
     )
 

@@ -28,9 +28,9 @@ from graphmargin.cli.row_lists import Out, check_list, list_row, print_list, wri
 
 HELP = """List given labels that look wrong.
 
-Every label is predicted without it, by the classifier that would label the table. A label is listed
-if it is wrong with a probability above --threshold, the most likely error first. The command says
-how many of the listed labels are expected to be right.
+Every label is held out and predicted by the classifier that would label the table. A label is
+listed if it is wrong with a probability above --threshold, the most likely error first. The command
+says how many of the listed labels are expected to be right.
 
 Examples:
 

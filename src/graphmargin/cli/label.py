@@ -52,11 +52,11 @@ LABEL_HELP = """Predict the missing labels of a table.
 
 A few rows have a label in the column `--target`. The result has a label in every row, and two new
 columns: the confidence of each label, which is the probability that it is right, and its
-source, *given* or *predicted*. All parameters are chosen on held-out labels, among them how much
-the graph and categories count. The table itself is not changed.
+source, *given* or *predicted*. All parameters, such as the influence of the graph, are chosen on
+held-out labels. The table itself is not changed.
 
-With `--min-confidence`, rows that are not sure enough get no label. With `--sets`, a third column
-has all classes that a row may have.
+With `--min-confidence`, rows with a smaller confidence get no label. With `--sets`, a third column
+has the prediction set of each row, all classes that it may have.
 
 With `--dask`, the workers of a cluster label a table that need not fit into the memory of a
 machine. They read and write Parquet files.

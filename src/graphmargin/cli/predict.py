@@ -30,7 +30,8 @@ HELP = """Label new rows with a model of `label` or `fit`.
 The table must have the columns from which the model was learned; other columns are copied. It is
 read in chunks, so that it may be larger than memory. If it has the column of the labels, this
 column stays, predictions go to a new column, and both are compared. With `--min-confidence`, rows
-that are not sure enough get no label. With `--sets`, a column has all classes that a row may have.
+with a smaller confidence get no label. With `--sets`, a column has the prediction set of each row,
+all classes that it may have.
 
 With `--dask`, the workers of a cluster label the rows. They read and write Parquet files.
 

@@ -32,8 +32,8 @@ def list_row(
 
     Examples
     --------
-    >>> list_row(["row", "why"], [7, "doubt"], {"row": "a1", "size": "1.5"})
-    {'row': 7, 'why': 'doubt', 'row (cell)': 'a1', 'size': '1.5'}
+    >>> list_row(["row", "why"], [7, "unsure"], {"row": "a1", "size": "1.5"})
+    {'row': 7, 'why': 'unsure', 'row (cell)': 'a1', 'size': '1.5'}
     """
     named = {f"{name} (cell)" if name in header else name: cell for name, cell in cells.items()}
     return {**dict(zip(header, values, strict=True)), **named}

@@ -35,12 +35,12 @@ DEMO_FOLDER = Path("graphmargin-studio")
 HELP = """Label a table in the browser.
 
 The page shows all rows as a map, offers the rows whose labels help most, and spreads every label
-over the graph at once. It estimates the accuracy, and tells when more labels change little. Every
+over the graph at once. It estimates the accuracy, and says when more labels change little. Every
 decision is appended to a journal beside the table, from which a later session continues. The table
-itself is not changed. The page writes the labeled table, a model and a report; `graphmargin label
---journal` also does.
+itself is not changed. The page writes the labeled table, a model and a report, as does
+`graphmargin label --journal`.
 
-Without a table, it opens handwritten digits, of which one of each kind has a label.
+Without a table, it opens handwritten digits; one of each kind has a label.
 
 Examples:
 

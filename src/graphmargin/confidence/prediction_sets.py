@@ -105,14 +105,14 @@ def coverage_warning(
     >>> P = np.full((4, 2), 0.5)
     >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, uniform_share=0.0, unlabeled=P)
     >>> coverage_warning(held_out, 0.6), coverage_warning(held_out, 0.9)[:46]
-    ('', '4 labels can promise a coverage of at most 0.8')
+    ('', '4 labels can guarantee a coverage of at most 0.8')
     >>> coverage_warning(held_out, 0.7)[:58]  # the second class has half of the rows, but one label
     'Some classes have too few labels for a coverage of 0.7 and'
     """
     highest = highest_coverage(held_out)
     if coverage > highest and not per_class:
         return (
-            f"{len(held_out.codes)} labels can promise a coverage of at most {highest:.3g}, so "
+            f"{len(held_out.codes)} labels can guarantee a coverage of at most {highest:.3g}, so "
             f"that with {coverage:g} all classes belong to every set; label more rows, or choose "
             "a lower coverage."
         )

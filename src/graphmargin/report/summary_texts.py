@@ -80,12 +80,12 @@ def surest_text(surest: SurestRows) -> str:
     --------
     >>> from graphmargin.confidence.coverage import SurestRows
     >>> surest_text(SurestRows(share=0.601, threshold=0.97, accuracy=0.994, interval=(0.9, 0.998)))
-    'of the surest 60% of the rows, about 99% are right (those with a confidence from 0.970 on)'
+    'of the surest 60% of the rows, about 99% are right (confidence 0.970 or more)'
     """
     return (
         f"of the surest {math.floor(100 * surest.share)}% of the rows, about "
-        f"{math.floor(100 * surest.accuracy)}% are right (those with a confidence from "
-        f"{surest.threshold:.3f} on)"
+        f"{math.floor(100 * surest.accuracy)}% are right (confidence "
+        f"{surest.threshold:.3f} or more)"
     )
 
 
