@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None, systems: Mapping[str, System] = SYST
         action="store_const",
         const=HELD_OUT,
         dest="sets",
-        help="tables that had no say in the default",
+        help="tables that were not used to choose the default",
     )
     parser.add_argument(
         "--labels", nargs="+", choices=LEVELS, default=LEVELS, help="numbers of labels (all)"

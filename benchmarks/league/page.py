@@ -26,7 +26,7 @@ suit and that break every assumption on unlabeled rows:
 ```sh
 python -m benchmarks.league             # measures what out/benchmarks/league.jsonl lacks
 python -m benchmarks.league --others    # the same for other tables of KEEL
-python -m benchmarks.league --held-out  # and for tables that had no say in the default
+python -m benchmarks.league --held-out  # and for tables that were not used to choose the default
 python -m benchmarks.league --report    # writes this page from that file
 ```
 
@@ -59,7 +59,7 @@ HELD_OUT_NOTE = (
     "rows are left out."
 )
 OUTSIDE = {
-    "Tables that had no say in the default": (HELD_OUT, HELD_OUT_NOTE),
+    "Tables that were not used to choose the default": (HELD_OUT, HELD_OUT_NOTE),
     "Tables outside of the league": (OTHERS, OTHERS_NOTE),
 }
 """Titles of the groups of tables outside of the league, their names, and what they can show."""
