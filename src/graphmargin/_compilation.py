@@ -40,7 +40,7 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     >>> half(3.0)
     1.5
     """
-    options = {"nogil": True, "error_model": "numpy", **options}
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         try:

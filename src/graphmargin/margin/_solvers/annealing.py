@@ -25,6 +25,9 @@ SMOOTHNESS = 0.5
 """Half the width of the interval on which the smooth hinge loss is quadratic, by default."""
 STEEPNESS = 3.0
 """Factor of f^2 in the bump. Wider bumps at first gave a lower J, and more errors on tables."""
+MAX_DOUBLE = 2**17
+"""Largest number of features of the rows of a pair that are in double precision: 1 MB, which fits
+into a cache. L-BFGS is not compiled for single precision unless a table needs it."""
 MAX_ITERATIONS = 200
 """Largest number of steps of L-BFGS in a stage."""
 MEMORY = 8
@@ -85,17 +88,8 @@ def anneal(
     >>> (-path[:, 1] / path[:, 0]).round(1).tolist()
     [-0.0, -0.2]
     """
-    path, converged = np.empty((len(weights), H.shape[1])), np.empty(len(weights), dtype=np.bool_)
-    _follow(
-        *(np.ascontiguousarray(H), signs, costs, np.asarray(weights, dtype=np.float64)),
-        *(
-            np.asarray(start, dtype=np.float64),
-            float(bias),
-            *tolerances,
-            smoothness,
-            path,
-            converged,
-        ),
+    path, _ = _follow(
+        np.ascontiguousarray(H), signs, costs, weights, start, bias, tolerances, smoothness
     )
     return path
 
@@ -121,7 +115,7 @@ def anneal_pairs(
     Parameters
     ----------
     F : array of shape (n, r)
-        Features, float32 or float64.
+        Features, float32 or float64. A small problem is solved in double precision.
     codes, completed : arrays of shape (n,)
         Class of each labeled row, -1 for the others; and a class for each of them.
     weights, intercepts : arrays of shape (r, n_pairs) and (n_pairs,)
@@ -164,139 +158,78 @@ def anneal_pairs(
     >>> converged.tolist()
     [True, True]
     """
-    n_classes, n_pairs = len(costs), len(intercepts)
-    paths = np.empty((n_pairs, len(hat_losses), F.shape[1] + 1))
-    converged = np.empty((n_pairs, len(hat_losses)), dtype=np.bool_)
-    _anneal_pairs(
-        np.ascontiguousarray(F),
-        codes,
-        np.argsort(completed, kind="stable"),
-        np.searchsorted(np.sort(completed), np.arange(n_classes + 1)),
-        pairs,
-        np.ascontiguousarray(np.vstack([weights, intercepts]).T),
-        np.asarray(costs, dtype=np.float64),
-        np.asarray(hat_losses, dtype=np.float64),
-        np.full(n_pairs, np.nan) if means is None else means,
-        *tolerances,
-        smoothness,
-        paths,
-        converged,
-    )
+    order = np.argsort(completed, kind="stable")
+    members = np.split(order, np.searchsorted(completed[order], np.arange(1, len(costs))))
+    costs, r = np.asarray(costs, dtype=np.float64), F.shape[1]
+    paths = np.empty((len(pairs), len(hat_losses), r + 1))
+    converged = np.empty((len(pairs), len(hat_losses)), dtype=np.bool_)
+    for p, (first, second) in enumerate(pairs.tolist()):
+        rows = np.concatenate([members[first], members[second]])
+        given, is_free = codes[rows], means is None
+        labeled = given >= 0
+        signs = np.where(given == first, 1.0, -1.0) * labeled
+        bounds = np.where(labeled, costs[given], 0.0)
+        H, center = _centered(F[rows], signs, bounds, is_free)
+        start = np.append(weights[:, p], 0.0)
+        bias = intercepts[p] + start[:r] @ center if means is None else means[p]
+        paths[p], converged[p] = _follow(
+            H, signs, bounds, hat_losses, start, bias, tolerances, smoothness
+        )
+        paths[p, :, r] = bias + H[0, r] * paths[p, :, r] - paths[p, :, :r] @ center
     return paths[:, :, :-1].transpose(1, 2, 0), paths[:, :, -1].T, np.asarray(converged.all(axis=0))
 
 
-@kernel()
-def _anneal_pairs(  # type: ignore[no-untyped-def]
-    F,
-    codes,
-    order,
-    ends,
-    pairs,
-    starts,
-    costs,
-    hat_losses,
-    means,
-    tolerance,
-    rough,
-    smoothness,
-    paths,
-    converged,
-):
-    """Write weights and intercepts of all pairs to `paths`, for each weight of hat losses.
-
-    The rows of class k are ``order[ends[k]:ends[k + 1]]``; a mean that is nan is free.
-    """
-    r = F.shape[1]
-    for p in range(len(pairs)):
-        first, second = pairs[p]
-        rows = np.concatenate(
-            (order[ends[first] : ends[first + 1]], order[ends[second] : ends[second + 1]])
-        )
-        signs, bounds = np.zeros(len(rows)), np.zeros(len(rows))
-        for i in range(len(rows)):
-            code = codes[rows[i]]
-            if code >= 0:
-                signs[i] = 1.0 if code == first else -1.0
-                bounds[i] = costs[code]
-        H = np.empty((len(rows), r + 1), F.dtype)
-        for i in range(len(rows)):
-            H[i, :r] = F[rows[i]]
-        center = center_rows(H, signs, bounds, np.isnan(means[p]))
-        start = starts[p].copy()
-        bias = means[p]
-        if np.isnan(bias):
-            bias = start[r] + _dot(start[:r], center)
-        start[r] = 0.0
-        _follow(
-            *(H, signs, bounds, hat_losses, start, bias),
-            *(tolerance, rough, smoothness, paths[p], converged[p]),
-        )
-        for m in range(len(hat_losses)):
-            v = paths[p, m]
-            v[r] = bias + H[0, r] * v[r] - _dot(v[:r], center)
-
-
-@kernel()
-def center_rows(H, signs, bounds, is_free):  # type: ignore[no-untyped-def]
-    """Subtract from H the mean of its unlabeled rows, and return it; fill the last column.
+def _centered(
+    F: FloatArray, signs: FloatArray, bounds: FloatArray, is_free: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Return features minus the mean of unlabeled rows, with a column for the bias; and the mean.
 
     This column has the bias as its weight: the larger its entries, the smaller the penalty of a
     step of the bias. They are 0 where the bias is not free. Without unlabeled rows, the mean is
     that of all rows.
     """
-    n, r = H.shape[0], H.shape[1] - 1
-    n_labeled = np.count_nonzero(signs)
-    center = np.zeros(r)
-    for i in range(n):
-        if signs[i] == 0 or n_labeled == n:
-            for k in range(r):
-                center[k] += H[i, k]
-    center /= n if n_labeled == n else n - n_labeled
-    spread, positive, negative = 0.0, 0.0, 0.0
-    for i in range(n):
-        for k in range(r):
-            H[i, k] -= center[k]
-        if signs[i] != 0:
-            for k in range(r):
-                spread += H[i, k] * H[i, k]
-        if signs[i] > 0:
-            positive += bounds[i]
-        elif signs[i] < 0:
-            negative += bounds[i]
-    H[:, r] = np.sqrt(spread / n_labeled + BIAS_REACH / min(positive, negative)) if is_free else 0.0
-    return center
+    n, r = F.shape
+    H = np.empty((n, r + 1), dtype=np.float64 if n * (r + 1) <= MAX_DOUBLE else F.dtype)
+    labeled = signs != 0
+    center = F[labeled.all() | ~labeled].mean(axis=0, dtype=np.float64).astype(H.dtype)
+    np.subtract(F, center, out=H[:, :r])
+    H[:, r] = 0.0
+    if is_free:
+        spread = np.square(H[labeled], dtype=np.float64).sum() / labeled.sum()
+        least = min(bounds[signs > 0].sum(), bounds[signs < 0].sum())
+        H[:, r] = np.sqrt(spread + BIAS_REACH / least)
+    return H, center.astype(np.float64)
 
 
-@kernel()
-def _follow(  # type: ignore[no-untyped-def]
-    H, signs, costs, weights, start, bias, tolerance, rough, smoothness, path, converged
-):
-    """Write the minima of S for ascending weights to `path`, and whether they converged."""
+def _follow(
+    H: FloatArray,
+    signs: FloatArray,
+    costs: FloatArray,
+    weights: FloatArray,
+    start: FloatArray,
+    bias: float,
+    tolerances: tuple[float, float],
+    smoothness: float,
+) -> tuple[FloatArray, BoolArray]:
+    """Return the minima of S for ascending weights, and whether they converged."""
     n, size = H.shape
-    v = start.copy()
-    by_row, by_column = np.empty((3, n)), np.empty((3, size))
-    history, products = np.empty((2, MEMORY, size)), np.empty((2, MEMORY))
-    n_unlabeled, total = 0, 0.0
-    for i in range(n):
-        if signs[i] == 0:
-            n_unlabeled += 1
-        else:
-            total += costs[i]
-    stage = FIRST_WEIGHT * total / max(1, n_unlabeled)
-    for m in range(len(weights)):
-        weight = weights[m]
+    tolerance, rough = tolerances
+    v = np.array(start, dtype=np.float64)
+    path, converged = np.empty((len(weights), size)), np.empty(len(weights), dtype=np.bool_)
+    # Kernels get their memory from here, because allocations take long to compile.
+    memory = (np.empty((3, n)), np.empty((3, size)))
+    memory += (np.empty((2, MEMORY, size)), np.empty((2, MEMORY)))
+    fixed = (float(smoothness), float(bias))
+    is_labeled = signs != 0
+    stage = FIRST_WEIGHT * float(costs[is_labeled].sum()) / max(1, n - int(is_labeled.sum()))
+    for m, weight in enumerate(np.asarray(weights, dtype=np.float64).tolist()):
         while stage < weight:
-            _minimize(
-                *(H, signs, costs, stage, smoothness, bias, rough, v),
-                *(by_row, by_column, history, products),
-            )
+            _minimize(H, signs, costs, stage, *fixed, rough, v, *memory)
             stage *= STAGE_RATIO
         stage = max(stage, STAGE_RATIO * weight)
-        converged[m] = _minimize(
-            *(H, signs, costs, weight, smoothness, bias, tolerance, v),
-            *(by_row, by_column, history, products),
-        )
+        converged[m] = _minimize(H, signs, costs, weight, *fixed, tolerance, v, *memory)
         path[m] = v
+    return path, converged
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
