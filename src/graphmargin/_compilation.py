@@ -14,7 +14,7 @@ from numba.core import event
 from graphmargin._progress import notify
 from graphmargin._signals import defer_signals
 
-COMPILING = "compiling kernels, once, which takes some seconds; later fits load them from a cache"
+COMPILING = "compiling kernels, once: it takes some seconds, and later runs load them from a cache"
 NOT_CACHED = (
     "compiled numerical kernels cannot be cached, because neither the installation directory nor "
     "the user's cache directory is writable, so that every process compiles them again; set the "

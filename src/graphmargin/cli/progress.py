@@ -22,7 +22,6 @@ from rich.progress import (
 from rich.table import Column
 
 from graphmargin._errors import printable
-from graphmargin._progress import notices_to
 
 if TYPE_CHECKING:
     from graphmargin._typing import ProgressCallback, ProgressListener
@@ -35,6 +34,8 @@ SHARE_BETWEEN_LINES, SECONDS_BETWEEN_LINES = 0.25, 60.0
 @contextmanager
 def show_progress(*, quiet: bool) -> Iterator[ProgressListener]:
     """Yield a listener that shows the progress of each stage; show notices as lines."""
+    from graphmargin._progress import notices_to  # it imports NumPy, which help pages do without
+
     console = Console(stderr=True)
     if quiet:
         with notices_to(lambda _: None):
