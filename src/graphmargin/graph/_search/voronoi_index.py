@@ -202,7 +202,7 @@ class VoronoiIndex:
         return nearest, squared
 
     def search_all(self, queries: FloatArray, n_found: int) -> tuple[IntArray, FloatArray]:
-        """Return the same from a comparison with all points, without a compiled kernel.
+        """Return what `search` returns, from a comparison with all points without a compiled kernel.
 
         There are at least `n_found` points.
         """
