@@ -202,9 +202,9 @@ class VoronoiIndex:
         return nearest, squared
 
     def search_all(self, queries: FloatArray, n_found: int) -> tuple[IntArray, FloatArray]:
-        """Return what `search` returns, from a comparison with all points without a compiled kernel.
+        """Return what `search` returns, from a comparison with all points.
 
-        There are at least `n_found` points.
+        No kernel is compiled for it. There are at least `n_found` points.
         """
         nearest = np.empty((len(queries), n_found), dtype=np.int32)
         squared = np.empty((len(queries), n_found), dtype=np.float32)
