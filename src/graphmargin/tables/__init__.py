@@ -3,7 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphmargin.tables.table_errors import TableError, packages_of_tables
+from graphmargin._errors import packages_of_tables
+from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
     from graphmargin.tables.reading import read_table
