@@ -16,7 +16,11 @@ from sklearn.preprocessing import StandardScaler
 
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
-from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
+from graphmargin.margin.calibration import (
+    calibration_targets,
+    fit_inverse_temperature,
+    probabilities,
+)
 
 GAMMAS = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0, np.inf)
 CS = (1.0, 10.0, 100.0)
@@ -68,8 +72,8 @@ def calibration(X: np.ndarray, y: np.ndarray, few: np.ndarray) -> list[float]:
     with_sink[~hidden] = shares[~hidden]
     losses = []
     for targets, rows in ((shares, trained), (with_sink, trained), (shares, ~hidden)):
-        sharpness = fit_sharpness(scores[rows], targets[rows])
-        losses.append(log_loss(y[hidden], probabilities(scores[hidden], sharpness)))
+        inverse_temperature = fit_inverse_temperature(scores[rows], targets[rows])
+        losses.append(log_loss(y[hidden], probabilities(scores[hidden], inverse_temperature)))
     return losses
 
 

@@ -181,7 +181,7 @@ def test_an_interrupted_run_is_resumed(pets, there, address, tmp_path, monkeypat
     markers = {path: path.stat().st_mtime_ns for path in work.rglob("*.done")}
     assert any(path.parent.name == "rows" for path in markers)
     assert run(*argv) == 2
-    assert capsys.readouterr().err.endswith("go on with --resume, or choose another folder\n")
+    assert capsys.readouterr().err.endswith("continue with --resume, or choose another folder\n")
 
     write = FittedOnCluster.write
 
@@ -321,7 +321,7 @@ def test_predict_rejects_bad_options_before_any_work(pets, address, refused, mon
     assert "where it would be read as input" in line
     line = refused(*words, "--out", pets / "pets-labeled")
     assert "; choose a new folder" in line
-    message = "predicting: no worker is left; start more, and go on with resume=True"
+    message = "predicting: no worker is left; start more, and continue with resume=True"
     monkeypatch.setattr(workers.Cluster, "run", failing(message))
     line = refused(*words, "-q")
     assert line.endswith("start more, and start the command again")

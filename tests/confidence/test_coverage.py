@@ -19,7 +19,7 @@ def test_the_accuracy_of_the_surest_rows_is_what_it_is(n_classes):
     rng = np.random.default_rng(0)
     P, y = sampled(20_000, n_classes, 3.0, rng)
     own, labels = sampled(5_000, n_classes, 3.0, rng)
-    held_out = predictions_for(labels, own, None, doubt=0.0, unlabeled=P)
+    held_out = predictions_for(labels, own, None, uniform_share=0.0, unlabeled=P)
     curve = coverage_curve(held_out, P)
     right = (P.argmax(axis=1) == y)[np.argsort(-P.max(axis=1), kind="stable")]
     for i, share in enumerate(curve.shares):
@@ -36,7 +36,7 @@ def test_the_curve_ends_at_the_estimate_for_all_rows(n, n_held_out, n_classes, s
     rng = np.random.default_rng(seed)
     P, _ = sampled(n, n_classes, 2.0, rng)
     own, labels = sampled(n_held_out, n_classes, 2.0, rng)
-    held_out = predictions_for(labels, own, None, doubt=0.1, unlabeled=P)
+    held_out = predictions_for(labels, own, None, uniform_share=0.1, unlabeled=P)
     curve, estimate = coverage_curve(held_out, P), estimate_accuracy(held_out)
     assert curve.shares[-1] == 1
     assert curve.n_held_out[-1] == n_held_out
@@ -52,7 +52,7 @@ def test_the_curve_ends_at_the_estimate_for_all_rows(n, n_held_out, n_classes, s
 
 def test_rows_of_equal_confidence_stay_together():
     P = np.tile([0.7, 0.3], (10, 1))
-    held_out = predictions_for(np.array([0, 1]), P[:2], None, doubt=0.0, unlabeled=P)
+    held_out = predictions_for(np.array([0, 1]), P[:2], None, uniform_share=0.0, unlabeled=P)
     curve = coverage_curve(held_out, P)
     assert curve.shares.tolist() == [1.0]
     assert curve.mean_confidence == pytest.approx([0.7])

@@ -22,7 +22,7 @@ from tests.confidence.populations import held_out_at, labeled_per_class, populat
 def test_shares_and_confusion_are_those_computed_by_hand():
     unlabeled = np.array([[0.6, 0.4, 0.0], [0.9, 0.1, 0.0], [0.3, 0.7, 0.0]])
     codes, P = np.array([0, 1, 0]), np.array([[0.5, 0.4, 0.1]] * 3)
-    held_out = predictions_for(codes, P, None, doubt=0.2, unlabeled=unlabeled)
+    held_out = predictions_for(codes, P, None, uniform_share=0.2, unlabeled=unlabeled)
     np.testing.assert_allclose(held_out.class_shares, [0.6, 0.4, 0.0])
     # Of the mass 1.8 of class 0, 1.5 is on rows that are predicted as 0; class 2 has no mass.
     confusion = [[1.5 / 1.8, 0.3 / 1.8, 0.0], [0.5 / 1.2, 0.7 / 1.2, 0.0], [0.0, 0.0, 1.0]]
@@ -30,7 +30,7 @@ def test_shares_and_confusion_are_those_computed_by_hand():
     assert held_out.label_counts.tolist() == [2, 1, 0]
     np.testing.assert_allclose(held_out.label_weights, [0.9, 1.2, 0.9])
     assert held_out.predicted.tolist() == [0, 0, 0]
-    nobody = predictions_for(codes, P, None, doubt=0.2, unlabeled=unlabeled[:0])
+    nobody = predictions_for(codes, P, None, uniform_share=0.2, unlabeled=unlabeled[:0])
     np.testing.assert_allclose(nobody.class_shares, P[0])
 
 
@@ -43,7 +43,7 @@ def test_accuracy_is_that_computed_by_hand():
         codes=np.array([0, 0, 0, 1, 1]),
         probabilities=0.8 * np.eye(2)[predicted] + 0.1,
         rows=None,
-        doubt=0.0,
+        uniform_share=0.0,
         class_shares=np.array([0.75, 0.25]),
         confusion=np.array([[0.9, 0.1], [0.3, 0.7]]),
     )
@@ -94,7 +94,7 @@ def test_estimate_of_labels_given_class_by_class_is_right_and_its_interval_cover
 
 def test_many_labels_correct_a_classifier_that_is_too_sure():
     rng = np.random.default_rng(0)
-    codes, P = population(20_000, rng, sharpness=5.0)
+    codes, P = population(20_000, rng, inverse_temperature=5.0)
     right = (P.argmax(axis=1) == codes).mean()
     few, many = (
         estimate_accuracy(held_out_at(codes, P, labeled_per_class(codes, n, rng))).accuracy
@@ -106,7 +106,9 @@ def test_many_labels_correct_a_classifier_that_is_too_sure():
 
 def test_classes_without_a_label_or_a_row_have_finite_estimates():
     P = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]])
-    estimate = estimate_accuracy(predictions_for(np.array([0, 0]), P, None, doubt=0.0, unlabeled=P))
+    estimate = estimate_accuracy(
+        predictions_for(np.array([0, 0]), P, None, uniform_share=0.0, unlabeled=P)
+    )
     for values in (estimate.recall, estimate.precision, estimate.recall_interval.ravel()):
         assert np.isfinite(values).all()
         assert ((values >= 0) & (values <= 1)).all()
@@ -121,7 +123,7 @@ def test_no_number_of_labels_shows_that_all_or_none_are_right(n, is_right):
     """The closed form for two classes of n labels, and a classifier that is certain."""
     codes = np.repeat([0, 1], n)
     P = np.eye(2)[codes if is_right else 1 - codes]
-    held_out = predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
+    held_out = predictions_for(codes, P, None, uniform_share=0.0, unlabeled=P)
     estimate = estimate_accuracy(held_out, np.array(["cat", "dog"]))
     # 5 of the ten labels of the classifier, and half of the guess, are of each class.
     expected = (n * is_right + 5 + 0.25) / (n + 5 + 0.5)
@@ -135,7 +137,7 @@ def test_no_number_of_labels_shows_that_all_or_none_are_right(n, is_right):
 
 def test_the_estimate_is_printed_with_the_names_of_classes():
     P = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    held_out = predictions_for(np.array([0, 1, 1]), P, None, doubt=0.0, unlabeled=P)
+    held_out = predictions_for(np.array([0, 1, 1]), P, None, uniform_share=0.0, unlabeled=P)
     estimate = estimate_accuracy(held_out, np.array(["cat", "<dog>"]))
     accuracy, balanced, cat, _ = str(estimate).splitlines()
     low, high = (f"{bound:.0%}" for bound in estimate.interval)
@@ -153,7 +155,7 @@ def test_a_label_of_several_folds_counts_once_with_the_mean_of_their_probabiliti
     P = np.array([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5], [0.2, 0.8]])
     held_out = predictions_by_confusion(
         *(np.array([0, 1, 0, 0]), P, np.array([7, 2, 7, 7])),
-        doubt=0.0,
+        uniform_share=0.0,
         joint=np.eye(2),
         weighted_codes=np.array([0, 1, 1, 1]),
     )
@@ -168,14 +170,14 @@ def test_accuracy_is_that_of_the_predicted_classes_and_not_of_the_most_probable(
     codes, predicted = np.repeat([0, 1], [80, 20]), np.ones(100, dtype=int)
     joint = expected_confusion(P, predicted)
     held_out = predictions_by_confusion(
-        codes, P, None, doubt=0.0, joint=joint, weighted_codes=predicted
+        codes, P, None, uniform_share=0.0, joint=joint, weighted_codes=predicted
     )
     estimate = estimate_accuracy(held_out)
     assert estimate.recall == pytest.approx([0.25 / 88.5, 22.25 / 22.5])
     assert estimate.precision[1] == pytest.approx(0.2, abs=0.01)
     assert estimate.accuracy == pytest.approx(0.2, abs=0.01)
     assert estimate_accuracy(
-        predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
+        predictions_for(codes, P, None, uniform_share=0.0, unlabeled=P)
     ).accuracy == pytest.approx(0.8, abs=0.01)
 
 

@@ -19,12 +19,12 @@ from graphmargin.margin.calibration import fit_calibration
 CLASSES = np.array(["ant", "bee", "cat"])
 
 
-def held_out_labels(n=90, wrong=(0, 31), own=0.98, doubt=0.0, rows=None):
+def held_out_labels(n=90, wrong=(0, 31), own=0.98, uniform_share=0.0, rows=None):
     """Return held-out predictions that are right except for some wrong labels."""
     codes = np.arange(n) % 3
     P = np.where(np.eye(3)[codes] == 1, own, (1 - own) / 2)
     codes[list(wrong)] = (codes[list(wrong)] + 1) % 3
-    return predictions_for(codes, P, rows, doubt=doubt, unlabeled=P)
+    return predictions_for(codes, P, rows, uniform_share=uniform_share, unlabeled=P)
 
 
 def test_wrong_labels_among_many_right_ones_are_listed():
@@ -55,19 +55,21 @@ def test_probability_is_that_of_bayes_rule_on_a_fine_grid():
     assert label_error_probabilities(held_out)[4] == pytest.approx(total / mass, abs=0.01)
 
 
-def test_the_doubt_of_a_calibration_is_replaced():
+def test_the_uniform_share_of_a_calibration_is_replaced():
     plain = held_out_labels()
-    doubt = 0.1
-    mixed = (1 - doubt) * plain.probabilities + doubt / 3
-    calibrated = predictions_for(plain.codes, mixed, None, doubt=doubt, unlabeled=mixed)
+    uniform_share = 0.1
+    mixed = (1 - uniform_share) * plain.probabilities + uniform_share / 3
+    calibrated = predictions_for(
+        plain.codes, mixed, None, uniform_share=uniform_share, unlabeled=mixed
+    )
     expected = label_error_probabilities(plain)
     np.testing.assert_allclose(label_error_probabilities(calibrated), expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("doubt", [0.0, 1.0])
-def test_a_classifier_that_knows_nothing_lists_no_label(doubt):
+@pytest.mark.parametrize("uniform_share", [0.0, 1.0])
+def test_a_classifier_that_knows_nothing_lists_no_label(uniform_share):
     P = np.full((12, 3), 1 / 3)
-    held_out = predictions_for(np.arange(12) % 3, P, None, doubt=doubt, unlabeled=P)
+    held_out = predictions_for(np.arange(12) % 3, P, None, uniform_share=uniform_share, unlabeled=P)
     errors = label_errors(held_out, CLASSES)
     assert np.isfinite(errors.probability).all()
     assert not len(errors.listed)
@@ -80,11 +82,13 @@ def test_a_classifier_that_knows_nothing_lists_no_label(doubt):
     st.integers(0, 1000),
 )
 @settings(max_examples=25, deadline=None)
-def test_probabilities_fall_with_the_probability_of_the_given_class(c, n, doubt, seed):
+def test_probabilities_fall_with_the_probability_of_the_given_class(c, n, uniform_share, seed):
     rng = np.random.default_rng(seed)
-    P = (1 - doubt) * rng.dirichlet(np.full(c, 0.3), size=n) + doubt / c
+    P = (1 - uniform_share) * rng.dirichlet(np.full(c, 0.3), size=n) + uniform_share / c
     codes = rng.integers(0, c, n)
-    wrong = label_error_probabilities(predictions_for(codes, P, None, doubt=doubt, unlabeled=P))
+    wrong = label_error_probabilities(
+        predictions_for(codes, P, None, uniform_share=uniform_share, unlabeled=P)
+    )
     assert ((wrong >= 0) & (wrong <= 1)).all()
     if c == 2:
         order = np.argsort(P[np.arange(n), codes])
@@ -180,7 +184,9 @@ def test_wrong_labels_are_found_and_clean_ones_are_not_accused(n, share):
         codes = np.where(is_wrong, (truth + rng.integers(1, 3, size=n)) % 3, truth)
         calibration = fit_calibration(scores, np.eye(3)[codes])
         P = calibration.probabilities(scores)
-        held_out = predictions_for(codes, P, None, doubt=calibration.doubt, unlabeled=P)
+        held_out = predictions_for(
+            codes, P, None, uniform_share=calibration.uniform_share, unlabeled=P
+        )
         probable = label_error_probabilities(held_out) > 0.5
         listed += probable.sum()
         n_wrong += is_wrong.sum()

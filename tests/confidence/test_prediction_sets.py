@@ -19,7 +19,7 @@ from tests.confidence.populations import SHARES, held_out_at, labeled_per_class,
 
 def test_labels_of_classes_that_no_row_has_leave_no_class_out():
     P = np.tile([1.0, 0.0], (3, 1))
-    held_out = predictions_for(np.ones(3, dtype=int), P, None, doubt=0.0, unlabeled=P)
+    held_out = predictions_for(np.ones(3, dtype=int), P, None, uniform_share=0.0, unlabeled=P)
     assert set_thresholds(held_out, 0.5).tolist() == [-np.inf, -np.inf]
 
 
@@ -27,7 +27,7 @@ def test_labels_of_classes_that_no_row_has_leave_no_class_out():
 @pytest.mark.parametrize("coverage", [0.52, 0.83, 0.97])
 def test_sets_are_those_of_crepes(coverage, per_class):
     rng = np.random.default_rng(3)
-    codes, P = population(120, rng, sharpness=0.7)
+    codes, P = population(120, rng, inverse_temperature=0.7)
     new = population(300, rng)[1]
     shares = np.bincount(codes, minlength=3) / len(codes)  # all labels have the weight 1
     held_out = HeldOutPredictions(codes, P, None, 0.0, shares, np.eye(3))
@@ -55,7 +55,7 @@ def test_sets_cover_as_promised(by_class):
     rng = np.random.default_rng(0)
     marginal, of_classes, sizes = [], [], []
     for _ in range(200):
-        codes, P = population(1500, rng, sharpness=3.0)
+        codes, P = population(1500, rng, inverse_temperature=3.0)
         rows = labeled_per_class(codes, 17, rng) if by_class else rng.permutation(1500)[:50]
         held_out = held_out_at(codes, P, rows)
         # The shares of the classes are known here; else, they are those of the probabilities.
@@ -79,7 +79,7 @@ def test_sets_cover_as_promised(by_class):
 
 def test_labels_that_are_too_few_leave_no_class_out():
     P = np.array([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.3, 0.7, 0.0]])
-    held_out = predictions_for(np.array([0, 0, 1]), P, None, doubt=0.0, unlabeled=P)
+    held_out = predictions_for(np.array([0, 0, 1]), P, None, uniform_share=0.0, unlabeled=P)
     assert highest_coverage(held_out) == 3 / 4
     assert highest_coverage(held_out, per_class=True) == 0.0
     per_class = set_thresholds(held_out, 0.6, per_class=True)
@@ -91,6 +91,6 @@ def test_labels_that_are_too_few_leave_no_class_out():
 @pytest.mark.parametrize("coverage", [0.0, 1.0, -0.1, 95, np.nan, "0.9", None, True])
 def test_a_coverage_that_is_none_is_refused(coverage):
     P = np.full((2, 2), 0.5)
-    held_out = predictions_for(np.array([0, 1]), P, None, doubt=0.0, unlabeled=P)
+    held_out = predictions_for(np.array([0, 1]), P, None, uniform_share=0.0, unlabeled=P)
     with pytest.raises(ValueError, match="`coverage` must be a number between 0 and 1, got"):
         set_thresholds(held_out, coverage)

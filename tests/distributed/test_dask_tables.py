@@ -176,6 +176,6 @@ def test_folders_that_are_not_empty_or_within_each_other_are_refused(opened, pet
     pd.DataFrame({"x": [1]}).to_parquet(tmp_path / "used" / "a.parquet")
     with pytest.raises(InputError, match=r"used already has 'a.parquet'"):
         opened(out=tmp_path / "used")
-    with pytest.raises(WorkDirError, match=r"used is not empty; go on with resume=True"):
+    with pytest.raises(WorkDirError, match=r"used is not empty; continue with resume=True"):
         opened(work_dir=tmp_path / "used")
     assert opened(work_dir=tmp_path / "used", resume=True).resume

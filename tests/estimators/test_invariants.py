@@ -117,8 +117,8 @@ def test_probabilities_are_one_increasing_function_of_the_decision(name):
     assert (np.diff(second[np.argsort(f)]) >= 0).all()
     assert ((second > 0.5) == (f > 0)).all()
     calibration = model.predictor_.part.calibration
-    P, doubt = expit(calibration.sharpness * f), calibration.doubt
-    np.testing.assert_allclose((1 - doubt) * P + doubt / 2, second)
+    P, uniform_share = expit(calibration.inverse_temperature * f), calibration.uniform_share
+    np.testing.assert_allclose((1 - uniform_share) * P + uniform_share / 2, second)
     for kernel in ("linear", "poly", "rbf"):
         far = fit(name, X, y, kernel=kernel).predict_proba(1e6 * np.vstack([np.eye(4), -np.eye(4)]))
         assert np.isfinite(far).all()

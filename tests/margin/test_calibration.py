@@ -11,9 +11,9 @@ from graphmargin.margin.calibration import (
     calibrate_machine,
     calibration_targets,
     fit_calibration,
-    fit_sharpness,
+    fit_inverse_temperature,
+    inverse_temperature_at_confidence,
     probabilities,
-    sharpness_at_confidence,
 )
 from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.kernels import Kernel
@@ -22,22 +22,22 @@ from graphmargin.margin.machine import MarginMachine, TrainingReport
 seeds = st.integers(0, 2**32 - 1)
 
 
-def typical_sharpness(scores):
-    """Return the sharpness at which the log-odds of the best two classes have a mean of 2."""
+def typical_inverse_temperature(scores):
+    """Return the inverse temperature that gives the best two classes mean log-odds of 2."""
     best = np.sort(scores, axis=1)
     return 2 / (best[:, -1] - best[:, -2]).mean()
 
 
-def penalized_loss(scores, targets, a, doubt=0.0):
+def penalized_loss(scores, targets, a, uniform_share=0.0):
     """Return minus the logarithm of the posterior density, up to a constant."""
-    prior = (np.log(a / typical_sharpness(scores)) / 0.5) ** 2 / 2 + doubt / 0.1
-    return prior - float((targets * np.log(probabilities(scores, a, doubt))).sum())
+    prior = (np.log(a / typical_inverse_temperature(scores)) / 0.5) ** 2 / 2 + uniform_share / 0.1
+    return prior - float((targets * np.log(probabilities(scores, a, uniform_share))).sum())
 
 
 def slope(a, scores, targets):
     """Return the derivative of the penalized loss by log a: expected minus target score."""
     by_data = a * float(((probabilities(scores, a) - targets) * scores).sum())
-    return by_data + np.log(a / typical_sharpness(scores)) / 0.5**2
+    return by_data + np.log(a / typical_inverse_temperature(scores)) / 0.5**2
 
 
 def random_problem(seed, n_classes, n=40):
@@ -49,32 +49,36 @@ def random_problem(seed, n_classes, n=40):
 @settings(max_examples=50)
 def test_derivative_of_the_penalized_loss_vanishes(seed, n_classes):
     scores, targets = random_problem(seed, n_classes)
-    a = fit_sharpness(scores, targets)
+    a = fit_inverse_temperature(scores, targets)
     by_root = brentq(slope, 1e-3, 1e3, args=(scores, targets), xtol=1e-10)
     assert a == pytest.approx(by_root, rel=1e-3)
 
 
-def test_sharpness_is_near_the_typical_one_where_the_scores_separate():
+def test_inverse_temperature_is_near_the_typical_one_where_the_scores_separate():
     """All labels are right, so that the data alone would make it infinite."""
     scores = np.array([-2.0, -1.0, 1.0, 2.0])
     right, wrong = np.eye(2)[[0, 0, 1, 1]], np.eye(2)[[1, 1, 0, 0]]
     typical = 2 / 1.5
-    assert typical < fit_sharpness(scores, right) < 1.5 * typical
-    assert 0.1 * typical < fit_sharpness(scores, wrong) < 0.5 * typical
-    many = fit_sharpness(np.tile(scores, 100), np.tile(right, (100, 1)))
+    assert typical < fit_inverse_temperature(scores, right) < 1.5 * typical
+    assert 0.1 * typical < fit_inverse_temperature(scores, wrong) < 0.5 * typical
+    many = fit_inverse_temperature(np.tile(scores, 100), np.tile(right, (100, 1)))
     assert many > 2 * typical, "labels outweigh the prior in the end"
 
 
 def test_constant_scores_give_even_probabilities():
     scores, targets = np.zeros(5), np.tile([0.3, 0.7], (5, 1))
-    np.testing.assert_array_equal(probabilities(scores, fit_sharpness(scores, targets)), 0.5)
+    np.testing.assert_array_equal(
+        probabilities(scores, fit_inverse_temperature(scores, targets)), 0.5
+    )
 
 
 def test_one_column_is_the_difference_of_two_classes():
     scores, _ = random_problem(3, 2)
     difference = scores[:, 1] - scores[:, 0]
     targets = np.column_stack([expit(-2 * difference), expit(2 * difference)])
-    assert fit_sharpness(difference, targets) == pytest.approx(fit_sharpness(scores, targets))
+    assert fit_inverse_temperature(difference, targets) == pytest.approx(
+        fit_inverse_temperature(scores, targets)
+    )
     np.testing.assert_allclose(probabilities(difference, 1.5), probabilities(scores, 1.5))
     np.testing.assert_allclose(
         np.log(probabilities(difference, 1.5)[:, 1]), log_expit(1.5 * difference)
@@ -85,11 +89,11 @@ def test_one_column_is_the_difference_of_two_classes():
     scores=st.tuples(st.integers(1, 6), st.integers(2, 5)).flatmap(
         lambda shape: arrays(np.float64, shape, elements=st.floats(-1e6, 1e6))
     ),
-    sharpness=st.floats(1e-3, 1e3),
+    inverse_temperature=st.floats(1e-3, 1e3),
 )
 @settings(max_examples=100)
-def test_rows_sum_to_one_and_the_largest_score_stays_largest(scores, sharpness):
-    P = probabilities(scores, sharpness)
+def test_rows_sum_to_one_and_the_largest_score_stays_largest(scores, inverse_temperature):
+    P = probabilities(scores, inverse_temperature)
     assert np.isfinite(P).all()
     np.testing.assert_allclose(P.sum(axis=1), 1.0)
     rows = np.arange(len(scores))
@@ -116,13 +120,17 @@ def test_targets_are_those_computed_by_hand():
     )
 
 
-@pytest.mark.parametrize(("sharpness", "doubt"), [(0.5, 0.0), (2.0, 0.2), (5.0, 0.5)])
-def test_calibration_recovers_sharpness_and_doubt(sharpness, doubt):
+@pytest.mark.parametrize(
+    ("inverse_temperature", "uniform_share"), [(0.5, 0.0), (2.0, 0.2), (5.0, 0.5)]
+)
+def test_calibration_recovers_inverse_temperature_and_uniform_share(
+    inverse_temperature, uniform_share
+):
     scores = random_problem(0, 4, n=3000)[0]
-    fitted = fit_calibration(scores, probabilities(scores, sharpness, doubt))
+    fitted = fit_calibration(scores, probabilities(scores, inverse_temperature, uniform_share))
     # Neighbors among the tried values of a differ by a factor of 1.17.
-    assert fitted.sharpness == pytest.approx(sharpness, rel=0.3)
-    assert fitted.doubt == pytest.approx(doubt, abs=0.05)
+    assert fitted.inverse_temperature == pytest.approx(inverse_temperature, rel=0.3)
+    assert fitted.uniform_share == pytest.approx(uniform_share, abs=0.05)
 
 
 @given(seed=seeds, n_classes=st.integers(2, 4), n=st.integers(1, 30))
@@ -132,23 +140,26 @@ def test_no_other_calibration_is_likelier(seed, n_classes, n):
     scores = rng.normal(size=(n, n_classes))
     targets = np.eye(n_classes)[rng.integers(n_classes, size=n)]
     fitted = fit_calibration(scores, targets)
-    least = penalized_loss(scores, targets, fitted.sharpness, fitted.doubt)
-    for a in typical_sharpness(scores) * np.geomspace(0.05, 5, 20):
-        for doubt in np.linspace(1e-6, 0.99, 15):
-            assert least <= penalized_loss(scores, targets, a, doubt) + 0.1  # a is on a grid
-    for doubt in fitted.doubt * np.array([0.99, 1.01]):
-        other = penalized_loss(scores, targets, fitted.sharpness, np.clip(doubt, 1e-6, 1))
-        assert least <= other + 2e-6  # the doubt is found to 1e-7
+    least = penalized_loss(scores, targets, fitted.inverse_temperature, fitted.uniform_share)
+    for a in typical_inverse_temperature(scores) * np.geomspace(0.05, 5, 20):
+        for uniform_share in np.linspace(1e-6, 0.99, 15):
+            other = penalized_loss(scores, targets, a, uniform_share)
+            assert least <= other + 0.1  # a is on a grid
+    for uniform_share in fitted.uniform_share * np.array([0.99, 1.01]):
+        other = penalized_loss(
+            scores, targets, fitted.inverse_temperature, np.clip(uniform_share, 1e-6, 1)
+        )
+        assert least <= other + 2e-6  # the uniform share is found to 1e-7
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3])
-def test_doubt_is_the_share_of_labels_that_are_random(share):
+def test_uniform_share_is_the_share_of_labels_that_are_random(share):
     rng = np.random.default_rng(0)
     n, c = 3000, 4
     scores = rng.normal(size=(n, c)) * 3
     codes = (probabilities(scores, 2.0).cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
     codes = np.where(rng.random(n) < share, rng.integers(c, size=n), codes)
-    assert fit_calibration(scores, np.eye(c)[codes]).doubt == pytest.approx(share, abs=0.03)
+    assert fit_calibration(scores, np.eye(c)[codes]).uniform_share == pytest.approx(share, abs=0.03)
 
 
 @pytest.mark.parametrize("factor", [1e-9, 1e9])
@@ -158,8 +169,8 @@ def test_units_of_the_scores_do_not_matter(factor):
     np.testing.assert_allclose(
         other.probabilities(factor * scores), plain.probabilities(scores), rtol=1e-6
     )
-    a = fit_sharpness(factor * scores, targets) * factor
-    assert a == pytest.approx(fit_sharpness(scores, targets), rel=1e-6)
+    a = fit_inverse_temperature(factor * scores, targets) * factor
+    assert a == pytest.approx(fit_inverse_temperature(scores, targets), rel=1e-6)
 
 
 def test_graph_has_a_weight_if_it_knows_the_labels_and_none_if_it_is_noise():
@@ -193,8 +204,8 @@ def test_scores_that_say_nothing_have_even_probabilities(size):
 
 def test_without_rows_the_calibration_is_that_of_the_prior():
     fitted = fit_calibration(np.zeros((0, 3)), np.zeros((0, 3)))
-    assert fitted.sharpness == pytest.approx(2.0)
-    assert fitted.doubt == pytest.approx(0.0, abs=2e-6)
+    assert fitted.inverse_temperature == pytest.approx(2.0)
+    assert fitted.uniform_share == pytest.approx(0.0, abs=2e-6)
 
 
 def test_pairs_are_calibrated_in_their_own_units():
@@ -206,17 +217,20 @@ def test_pairs_are_calibrated_in_their_own_units():
     fitted = calibrate_machine(machine, f, np.eye(3)[codes])
     np.testing.assert_allclose(fitted.pair_scales, np.abs(f).mean(axis=0))
     expected = fit_calibration(class_scores(f, 3, fitted.pair_scales), np.eye(3)[codes])
-    assert (fitted.sharpness, fitted.doubt) == (expected.sharpness, expected.doubt)
+    assert (fitted.inverse_temperature, fitted.uniform_share) == (
+        expected.inverse_temperature,
+        expected.uniform_share,
+    )
 
 
-def test_doubt_mixes_with_the_uniform_distribution():
+def test_uniform_share_mixes_with_the_uniform_distribution():
     P = Calibration(1.0, 0.3).probabilities(np.array([[0.0, 1.0, 2.0]]))
     plain = probabilities(np.array([[0.0, 1.0, 2.0]]), 1.0)
     assert pytest.approx(1.0) == P.sum()
     assert pytest.approx(0.7 * plain + 0.1) == P
 
 
-def test_doubt_of_a_sample_is_that_of_all_labels():
+def test_uniform_share_of_a_sample_is_that_of_all_labels():
     codes = np.array([0, 1, 1, 0, 1, -1])
     mass = np.random.default_rng(0).dirichlet(np.ones(2), 6)
     whole, sample = calibration_targets(mass, codes), [0, 2, 5]
@@ -225,13 +239,13 @@ def test_doubt_of_a_sample_is_that_of_all_labels():
 
 
 @given(seeds, st.floats(0.3, 0.95))
-def test_the_sharpness_at_a_confidence_has_this_confidence(seed, confidence):
+def test_the_inverse_temperature_at_a_confidence_has_this_confidence(seed, confidence):
     scores = np.random.default_rng(seed).normal(size=(6, 4))
-    sharpness = sharpness_at_confidence(scores, confidence)
-    reached = probabilities(scores, sharpness).max(axis=1).mean()
+    inverse_temperature = inverse_temperature_at_confidence(scores, confidence)
+    reached = probabilities(scores, inverse_temperature).max(axis=1).mean()
     assert reached == pytest.approx(confidence, abs=1e-6)
 
 
-def test_a_confidence_that_scores_cannot_have_gives_a_finite_sharpness():
-    assert np.isfinite(sharpness_at_confidence(np.zeros((2, 2)), 0.9))
-    assert np.isfinite(sharpness_at_confidence(np.array([[1.0, 0.0]]), 0.1))
+def test_a_confidence_that_scores_cannot_have_gives_a_finite_inverse_temperature():
+    assert np.isfinite(inverse_temperature_at_confidence(np.zeros((2, 2)), 0.9))
+    assert np.isfinite(inverse_temperature_at_confidence(np.array([[1.0, 0.0]]), 0.1))

@@ -10,7 +10,7 @@ import graphmargin._blocks
 from graphmargin.margin.coupling import (
     LEAST_PROBABILITY,
     MAX_LOG_ODDS,
-    PAIR_SHARPNESS,
+    PAIR_INVERSE_TEMPERATURE,
     class_scores,
     coupled_log_probabilities,
     mean_sizes,
@@ -37,7 +37,10 @@ def quadratic_form(f, n_classes):
     Q = np.zeros((n_classes, n_classes))
     for i, j, value in zip(*np.triu_indices(n_classes, 1), f, strict=True):
         row = np.zeros(n_classes)
-        row[i], row[j] = expit(-PAIR_SHARPNESS * value), -expit(PAIR_SHARPNESS * value)
+        row[i], row[j] = (
+            expit(-PAIR_INVERSE_TEMPERATURE * value),
+            -expit(PAIR_INVERSE_TEMPERATURE * value),
+        )
         Q += np.outer(row, row)
     return Q
 
@@ -45,7 +48,7 @@ def quadratic_form(f, n_classes):
 @pytest.mark.parametrize("p", [[0.5, 0.3, 0.2], [0.97, 0.01, 0.01, 0.01], np.full(6, 1 / 6)])
 def test_probabilities_are_found_from_their_own_pairs(p):
     i, j = np.triu_indices(len(p), 1)
-    f = np.log(np.divide(np.take(p, i), np.take(p, j))) / PAIR_SHARPNESS
+    f = np.log(np.divide(np.take(p, i), np.take(p, j))) / PAIR_INVERSE_TEMPERATURE
     np.testing.assert_allclose(coupled(f[None], len(p)), [p], rtol=1e-10)
 
 
@@ -95,7 +98,7 @@ def test_certain_pairs_have_finite_scores(size):
     scores = coupled_log_probabilities(size * np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 1.0]]), 3)
     assert scores.min() >= np.log(LEAST_PROBABILITY)
     np.testing.assert_allclose(np.exp(scores), [[1, 0, 0], [1 / 3, 1 / 3, 1 / 3]], atol=1e-9)
-    limit = coupled_log_probabilities(np.full((1, 3), MAX_LOG_ODDS / PAIR_SHARPNESS), 3)
+    limit = coupled_log_probabilities(np.full((1, 3), MAX_LOG_ODDS / PAIR_INVERSE_TEMPERATURE), 3)
     np.testing.assert_array_equal(scores[:1], limit)
 
 

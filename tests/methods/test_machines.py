@@ -257,7 +257,10 @@ def test_without_held_out_labels_probabilities_are_calibrated_on_given_labels(na
     targets = calibration_targets(np.eye(3)[given], given)
     expected = calibrate_machine(fitted.predictor.part.machine, X[y >= 0], targets)
     calibration = fitted.predictor.part.calibration
-    assert (calibration.sharpness, calibration.doubt) == (expected.sharpness, expected.doubt)
+    assert (calibration.inverse_temperature, calibration.uniform_share) == (
+        expected.inverse_temperature,
+        expected.uniform_share,
+    )
     np.testing.assert_array_equal(calibration.pair_scales, expected.pair_scales)
 
 

@@ -18,9 +18,9 @@ FIELDS = {
     "machine": "kernel vectors coefficients intercepts n_classes center report",
     "kernel": "kind width degree coef0",
     "training-report": "solver C n_rows form n_landmarks approximation_error gap failure",
-    "calibration": "sharpness doubt graph_weight pair_scales offsets",
+    "calibration": "inverse_temperature uniform_share graph_weight pair_scales offsets",
     "held-out-predictions": (
-        "codes probabilities rows doubt class_shares confusion weighted_codes"
+        "codes probabilities rows uniform_share class_shares confusion weighted_codes"
     ),
     "walk-part": "class_mass sinks points codes majority",
     "point-graph": "search width n_neighbors metric",
@@ -114,7 +114,7 @@ def test_names_of_code_are_not_resolved(name, saved, forge):
         "predictor.parts.0.part.machine.kernel",
         "predictor.parts.0.part.machine.kernel.kind",
         "predictor.parts.0.part.machine.vectors",
-        "predictor.parts.0.part.calibration.doubt",
+        "predictor.parts.0.part.calibration.uniform_share",
         "predictor.classes.number",
         "predictor.__reduce__",
         "feature_names",

@@ -126,7 +126,7 @@ def test_probabilities_of_the_graph_are_those_of_the_candidates_that_have_some()
     expected = calibration.probabilities(scores)
     np.testing.assert_allclose(choice.calibrated_probabilities, expected)
     np.testing.assert_allclose(choice.held_out_probabilities, expected)
-    assert choice.doubt == calibration.doubt
+    assert choice.uniform_share == calibration.uniform_share
     assert replace(choice, weights=np.array([0.0, 1.0, 0.0])).log_graph is None
 
 
@@ -143,7 +143,7 @@ def test_class_masses_are_averaged_and_the_sink_is_spread_evenly():
         np.testing.assert_allclose(
             choice.held_out_probabilities[trials.fold == fold], [expected] * 2
         )
-    assert choice.doubt == 0
+    assert choice.uniform_share == 0
     assert choice.log_graph is None
 
 
@@ -198,8 +198,8 @@ def test_supervised_candidates_assume_nothing_about_unlabeled_rows():
         "classes follow clusters: 38%; labels alone tell the classes: 38%; "
         "classes are separated by a plane: 25%"
     )
-    doubts = [part.calibration.doubt for part in parts]
-    assert choice.doubt == pytest.approx(np.mean(doubts))
+    shares = [part.calibration.uniform_share for part in parts]
+    assert choice.uniform_share == pytest.approx(np.mean(shares))
 
 
 def test_a_single_member_has_the_weights_of_its_own_assumption():

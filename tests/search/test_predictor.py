@@ -84,10 +84,14 @@ def test_costs_move_labels_but_no_probability():
     assert (costly.predict(X) == "bee").sum() > (even.predict(X) == "bee").sum()
 
 
-@given(seed=st.integers(0, 10**6), n_classes=st.integers(2, 5), sharpness=st.floats(0.1, 50))
-def test_calibration_keeps_the_likeliest_class_and_sums_to_one(seed, n_classes, sharpness):
+@given(
+    seed=st.integers(0, 10**6), n_classes=st.integers(2, 5), inverse_temperature=st.floats(0.1, 50)
+)
+def test_calibration_keeps_the_likeliest_class_and_sums_to_one(
+    seed, n_classes, inverse_temperature
+):
     P = np.random.default_rng(seed).dirichlet(np.ones(n_classes), size=8)
-    sharp = calibrated(P, Calibration(sharpness, 0.05))
+    sharp = calibrated(P, Calibration(inverse_temperature, 0.05))
     np.testing.assert_allclose(sharp.sum(axis=1), 1.0)
     np.testing.assert_array_equal(sharp.argmax(axis=1), P.argmax(axis=1))
     assert calibrated(P, None) is P

@@ -66,7 +66,7 @@ def test_an_ensemble_of_one_member_is_this_member(name, class_weight):
         assert weighted.calibration is None
         held_out = alone.held_out.probabilities
         np.testing.assert_allclose(ensemble.held_out.probabilities, held_out, atol=1e-12)
-        assert ensemble.held_out.doubt == alone.held_out.doubt
+        assert ensemble.held_out.uniform_share == alone.held_out.uniform_share
     if class_weight is None:
         np.testing.assert_array_equal(ensemble.codes, alone.codes)
         new = X[::3] + 0.1

@@ -172,7 +172,7 @@ def test_candidate_that_is_right_beats_others_with_three_classes():
     assert choice.log_likelihood[1] > choice.log_likelihood[2] > choice.log_likelihood[0]
 
 
-def test_log_likelihood_is_that_of_scores_with_the_likeliest_sharpness():
+def test_log_likelihood_is_that_of_scores_with_the_likeliest_inverse_temperature():
     scores = np.array([-0.3, 1.2, 0.4, 0.9, 2.0])  # the third is wrong
     choice = choose(trials_of(sides([scores]), BINARY), np.array([2, 3]))
     sides_of_labels = np.where(BINARY == 1, scores, -scores)

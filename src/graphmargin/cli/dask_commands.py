@@ -196,5 +196,5 @@ def _with_restart_hint() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        text = str(error).replace("go on with resume=True", "start the command again")
+        text = str(error).replace("continue with resume=True", "start the command again")
         raise InputError(text) from error

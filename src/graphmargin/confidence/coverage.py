@@ -118,7 +118,7 @@ def coverage_curve(
             held_out.codes[is_sure],
             held_out.probabilities[is_sure],
             None,
-            doubt=held_out.doubt,
+            uniform_share=held_out.uniform_share,
             joint=joint,
             weighted_codes=None if weighted is None else weighted[is_sure],
         )

@@ -31,8 +31,8 @@ class HeldOutPredictions:
         are the mean of these classifiers.
     rows : array of shape (h,) or None
         Numbers of their rows; None for a validation set.
-    doubt : float
-        Share of labels that carry no information, by the calibration of the probabilities.
+    uniform_share : float
+        Share of the uniform distribution in the probabilities, by their calibration.
     class_shares : array of shape (c,)
         Shares of the classes among the unlabeled rows, by the probabilities of the classifier.
     confusion : array of shape (c, c)
@@ -56,7 +56,7 @@ class HeldOutPredictions:
     codes: IntArray
     probabilities: FloatArray
     rows: IntArray | None
-    doubt: float
+    uniform_share: float
     class_shares: FloatArray
     confusion: FloatArray
     weighted_codes: IntArray | None = None
@@ -94,14 +94,14 @@ def predictions_for(
     probabilities: FloatArray,
     rows: IntArray | None,
     *,
-    doubt: float,
+    uniform_share: float,
     unlabeled: FloatArray,
 ) -> HeldOutPredictions:
     """Return held-out predictions with the class shares and the confusion of unlabeled rows.
 
     Parameters
     ----------
-    codes, probabilities, rows, doubt
+    codes, probabilities, rows, uniform_share
         See `HeldOutPredictions`.
     unlabeled : array of shape (m, c)
         Class probabilities of the unlabeled rows.
@@ -109,12 +109,15 @@ def predictions_for(
     Examples
     --------
     >>> P = np.array([[0.9, 0.1], [0.2, 0.8]])
-    >>> predictions_for(np.array([0, 1]), P, None, doubt=0.0, unlabeled=P).confusion.round(2)
+    >>> held_out = predictions_for(np.array([0, 1]), P, None, uniform_share=0.0, unlabeled=P)
+    >>> held_out.confusion.round(2)
     array([[0.82, 0.18],
            [0.11, 0.89]])
     """
     joint = expected_confusion(unlabeled)
-    return predictions_by_confusion(codes, probabilities, rows, doubt=doubt, joint=joint)
+    return predictions_by_confusion(
+        codes, probabilities, rows, uniform_share=uniform_share, joint=joint
+    )
 
 
 def expected_confusion(distributions: FloatArray, predicted: IntArray | None = None) -> FloatArray:
@@ -140,7 +143,7 @@ def predictions_by_confusion(
     probabilities: FloatArray,
     rows: IntArray | None,
     *,
-    doubt: float,
+    uniform_share: float,
     joint: FloatArray,
     weighted_codes: IntArray | None = None,
 ) -> HeldOutPredictions:
@@ -148,7 +151,7 @@ def predictions_by_confusion(
 
     Parameters
     ----------
-    codes, probabilities, rows, doubt, weighted_codes
+    codes, probabilities, rows, uniform_share, weighted_codes
         See `HeldOutPredictions`. A row may be there several times.
     joint : array of shape (c, c)
         `expected_confusion` of the unlabeled rows; without any, that of the held-out labels counts.
@@ -157,7 +160,8 @@ def predictions_by_confusion(
     --------
     >>> P = np.array([[0.9, 0.1], [0.2, 0.8]])
     >>> joint = np.array([[30.0, 10.0], [0.0, 60.0]])
-    >>> held_out = predictions_by_confusion(np.array([0, 1]), P, None, doubt=0.0, joint=joint)
+    >>> codes = np.array([0, 1])
+    >>> held_out = predictions_by_confusion(codes, P, None, uniform_share=0.0, joint=joint)
     >>> held_out.class_shares.tolist(), held_out.confusion.tolist()
     ([0.4, 0.6], [[0.75, 0.25], [0.0, 1.0]])
     """
@@ -173,7 +177,7 @@ def predictions_by_confusion(
     confusion = np.where(mass > 0, joint, np.eye(len(joint))) / np.where(mass > 0, mass, 1.0)
     shares = mass[:, 0] / mass.sum()
     return HeldOutPredictions(
-        codes, probabilities, rows, float(doubt), shares, confusion, weighted_codes
+        codes, probabilities, rows, float(uniform_share), shares, confusion, weighted_codes
     )
 
 
@@ -317,7 +321,7 @@ def estimate_accuracy(
     Examples
     --------
     >>> P = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    >>> held_out = predictions_for(np.array([0, 1, 1]), P, None, doubt=0.0, unlabeled=P)
+    >>> held_out = predictions_for(np.array([0, 1, 1]), P, None, uniform_share=0.0, unlabeled=P)
     >>> estimate = estimate_accuracy(held_out)
     >>> print(estimate)
     accuracy: about 74% (19% to 98%), 2 of 3 held-out labels right

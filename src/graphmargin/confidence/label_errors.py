@@ -12,16 +12,17 @@ from graphmargin._html import html_table
 from graphmargin._texts import format_count
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
-from graphmargin.margin.calibration import TYPICAL_DOUBT, typical_sharpness
+from graphmargin.margin.calibration import TYPICAL_UNIFORM_SHARE, typical_inverse_temperature
 
 N_PRINTED = 5
 """Number of labels that a printed result lists."""
-SHARPNESS_SPREAD = 1.0
-"""Standard deviation of the logarithm of the sharpness: wider than that of calibrations.
+INVERSE_TEMPERATURE_SPREAD = 1.0
+"""Standard deviation of the logarithm of the inverse temperature: wider than that of calibrations.
 
-Wrong labels make a classifier seem less sure than it is, so that its sharpness is known less well.
+Wrong labels make a classifier seem less sure than it is, so that its inverse temperature is known
+less well.
 """
-N_SHARPNESSES, N_SHARES = 32, 128
+N_INVERSE_TEMPERATURES, N_SHARES = 32, 128
 """Numbers of quantiles of both priors at which `label_error_probabilities` averages."""
 MIN_PROBABILITY = 1e-6
 """Lower bound on probabilities, so that their logarithms are finite."""
@@ -147,12 +148,12 @@ def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
     ``(d / c) (1 - p) / ((1 - d) p + d / c)``.
 
     A label that is unlike its prediction can be wrong, or its row can be hard to predict: d and the
-    sharpness of p are unknown. The result is the mean over their posterior distribution, given all
-    held-out labels. The prior of d is exponential with mean 0.1, and that of the sharpness
-    log-normal, around the value at which the log-odds of the best two classes have a mean of 2. The
-    classifier is taken to know nothing of a row with probability 1 / (h + 2), as h labels cannot
-    show that it always knows; so a few labels make none of them probably wrong. The cost is that of
-    4,096 numbers for each label, in blocks of labels.
+    inverse temperature of p are unknown. The result is the mean over their posterior distribution,
+    given all held-out labels. The prior of d is exponential with mean 0.1, and that of the inverse
+    temperature log-normal, around the value at which the log-odds of the best two classes have a
+    mean of 2. The classifier is taken to know nothing of a row with probability 1 / (h + 2), as h
+    labels cannot show that it always knows; so a few labels make none of them probably wrong. The
+    cost is that of 4,096 numbers for each label, in blocks of labels.
 
     Examples
     --------
@@ -160,23 +161,25 @@ def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
     >>> codes = np.repeat([0, 1, 2], 30)
     >>> P = np.where(np.eye(3)[codes] == 1, 0.98, 0.01)
     >>> codes[0], codes[31] = 1, 2
-    >>> held_out = predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
+    >>> held_out = predictions_for(codes, P, None, uniform_share=0.0, unlabeled=P)
     >>> label_error_probabilities(held_out)[[0, 1]].round(2).tolist()
     [0.53, 0.0]
     """
     n_classes, n = len(held_out.class_shares), len(held_out.codes)
-    # Calibrated probabilities contain a share of the uniform distribution, which d replaces.
-    doubt, ignorance = held_out.doubt, 1 / (n + 2)
-    clean = (held_out.probabilities - doubt / n_classes) / max(1 - doubt, MIN_PROBABILITY)
+    # d replaces the share of the uniform distribution that calibrated probabilities contain.
+    uniform, ignorance = held_out.uniform_share, 1 / (n + 2)
+    clean = (held_out.probabilities - uniform / n_classes) / max(1 - uniform, MIN_PROBABILITY)
     scores = np.log(np.clip(clean, MIN_PROBABILITY, 1.0))
-    spread = np.exp(SHARPNESS_SPREAD * ndtri(_quantile_levels(N_SHARPNESSES)))
-    shares = np.minimum(-TYPICAL_DOUBT * np.log(1 - _quantile_levels(N_SHARES)), 1.0)
-    P = np.empty((N_SHARPNESSES, n))
-    for i, sharpness in enumerate(typical_sharpness(scores) * spread):
-        informed = np.exp(log_softmax(sharpness * scores, axis=1)[np.arange(n), held_out.codes])
+    spread = np.exp(INVERSE_TEMPERATURE_SPREAD * ndtri(_quantile_levels(N_INVERSE_TEMPERATURES)))
+    shares = np.minimum(-TYPICAL_UNIFORM_SHARE * np.log(1 - _quantile_levels(N_SHARES)), 1.0)
+    P = np.empty((N_INVERSE_TEMPERATURES, n))
+    for i, inverse_temperature in enumerate(typical_inverse_temperature(scores) * spread):
+        informed = np.exp(
+            log_softmax(inverse_temperature * scores, axis=1)[np.arange(n), held_out.codes]
+        )
         P[i] = (1 - ignorance) * informed + ignorance / n_classes
-    log_likelihood = np.zeros((N_SHARPNESSES, N_SHARES))
-    blocks = list(row_slices(n, 8 * N_SHARPNESSES * N_SHARES))
+    log_likelihood = np.zeros((N_INVERSE_TEMPERATURES, N_SHARES))
+    blocks = list(row_slices(n, 8 * N_INVERSE_TEMPERATURES * N_SHARES))
     for block in blocks:
         log_likelihood += np.log(_label_likelihood(P[:, block], shares, n_classes)).sum(axis=2)
     # Quantiles of the priors are equally likely.
@@ -190,7 +193,7 @@ def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
 
 
 def _label_likelihood(P: FloatArray, shares: FloatArray, n_classes: int) -> FloatArray:
-    """Return the likelihood of every label, for each sharpness and share of random labels."""
+    """Return the likelihood of each label, by inverse temperature and share of random labels."""
     shares = shares[:, None]
     return np.asarray((1 - shares) * P[:, None] + shares / n_classes)
 
@@ -220,7 +223,7 @@ def label_errors(
     >>> codes = np.repeat([0, 1, 2], 30)
     >>> P = np.where(np.eye(3)[codes] == 1, 0.98, 0.01)
     >>> codes[0], codes[31] = 1, 2
-    >>> held_out = predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
+    >>> held_out = predictions_for(codes, P, None, uniform_share=0.0, unlabeled=P)
     >>> print(label_errors(held_out, np.array(["cat", "dog", "eel"])))
     2 of 90 held-out labels look wrong (probability above 0.5; 0.9 false alarms expected)
     row 0: given 'dog', suggested 'cat', probability 0.533

@@ -42,7 +42,8 @@ def set_thresholds(
     --------
     >>> from graphmargin.confidence.held_out_predictions import predictions_for
     >>> P = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8], [0.4, 0.6]])
-    >>> held_out = predictions_for(np.array([0, 0, 0, 1, 1, 1]), P, None, doubt=0.0, unlabeled=P)
+    >>> codes = np.array([0, 0, 0, 1, 1, 1])
+    >>> held_out = predictions_for(codes, P, None, uniform_share=0.0, unlabeled=P)
     >>> set_thresholds(held_out, 0.7).round(2).tolist()
     [0.7, 0.7]
     >>> set_thresholds(held_out, 0.7, per_class=True).round(2).tolist()
@@ -85,7 +86,7 @@ def highest_coverage(held_out: HeldOutPredictions, *, per_class: bool = False) -
     --------
     >>> from graphmargin.confidence.held_out_predictions import predictions_for
     >>> P = np.full((4, 2), 0.5)
-    >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, doubt=0.0, unlabeled=P)
+    >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, uniform_share=0.0, unlabeled=P)
     >>> highest_coverage(held_out), highest_coverage(held_out, per_class=True)
     (0.8, 0.5)
     """
@@ -102,7 +103,7 @@ def coverage_warning(
     --------
     >>> from graphmargin.confidence.held_out_predictions import predictions_for
     >>> P = np.full((4, 2), 0.5)
-    >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, doubt=0.0, unlabeled=P)
+    >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, uniform_share=0.0, unlabeled=P)
     >>> coverage_warning(held_out, 0.6), coverage_warning(held_out, 0.9)[:46]
     ('', '4 labels can promise a coverage of at most 0.8')
     >>> coverage_warning(held_out, 0.7)[:58]  # the second class has half of the rows, but one label

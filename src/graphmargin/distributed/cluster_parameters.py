@@ -77,7 +77,7 @@ def graph_parameters(parameters: Cut) -> GraphParameters:
 
 
 def settings_of(parameters: Cut, class_weight: ClassWeight, seed: int) -> dict[str, Any]:
-    """Return the parameters as JSON values, by which a run that goes on is recognized."""
+    """Return the parameters as JSON values, by which a resumed run is recognized."""
     kernel, graph = parameters.kernel, graph_parameters(parameters)
     return {
         "kernel": kernel.kernel.kind,

@@ -117,7 +117,7 @@ def open_table(
     work_dir : str
         Folder for the results of all stages.
     resume : bool, default=False
-        Go on with the results of the same fit in `work_dir`, if there are any.
+        Continue with the results of the same fit in `work_dir`, if there are any.
     unlabeled : sequence of str
         Values of the target that mean unlabeled, in addition to empty cells.
     ignore : sequence of str
@@ -153,8 +153,8 @@ def open_table(
     check_not_within(work_folder, out_folder, "which must be empty")
     if not resume and work_folder.names():
         msg = (
-            f"work_dir {work_folder.url} is not empty; go on with resume=True, or choose another "
-            "folder"
+            f"work_dir {work_folder.url} is not empty; continue with resume=True, or choose "
+            "another folder"
         )
         raise WorkDirError(msg)
     check_not_target(target, keep=keep, category=category)

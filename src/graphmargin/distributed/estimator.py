@@ -190,7 +190,7 @@ class DistributedGraphCut(BaseEstimator):
             A Dask client, the address of a scheduler, or "local" for a process on every core of
             this machine. None is the current client, if there is one, and else "local".
         resume : bool, default=False
-            Go on with the results of an earlier call of the same fit in `work_dir`.
+            Continue with the results of an earlier call of the same fit in `work_dir`.
 
         Raises
         ------

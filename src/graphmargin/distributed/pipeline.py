@@ -82,7 +82,7 @@ class FitRequest:
     work_dir : Folder
         Folder for the results of all stages.
     resume : bool
-        Go on with the results of this fit in `work_dir`, if there are any.
+        Continue with the results of this fit in `work_dir`, if there are any.
     verbose : int
     """
 
@@ -268,7 +268,7 @@ def _open_run(cluster: Cluster, request: FitRequest) -> tuple[Run, Source, RowEn
 
 
 def _plan_partitions(run: Run, table: TableSummary, graph: GraphParameters) -> int:
-    """Return the number of partitions, which a run that goes on with other workers keeps."""
+    """Return the number of partitions, which a resumed run with other workers keeps."""
     n_partitions = count_partitions(
         run.cluster,
         n_rows=table.n_rows,

@@ -18,14 +18,14 @@ from graphmargin.margin.machine import MarginMachine
 
 TYPICAL_LOG_ODDS = 2.0
 """Log-odds of the best class against the second best in the mean, the center of the prior."""
-SHARPNESS_SPREAD = 0.5
-"""Standard deviation of the logarithm of the sharpness, by its prior."""
-SHARPNESSES = np.geomspace(1e-3, 1e3, 91)
-"""Values of the sharpness that `fit_calibration` tries, in units of the center of its prior."""
-TYPICAL_DOUBT = 0.1
-"""Mean of the doubt by its prior, an exponential distribution."""
-MIN_DOUBT = 1e-6
-"""Lower bound on the doubt, so that no class has probability zero."""
+INVERSE_TEMPERATURE_SPREAD = 0.5
+"""Standard deviation of the logarithm of the inverse temperature, by its prior."""
+INVERSE_TEMPERATURES = np.geomspace(1e-3, 1e3, 91)
+"""Inverse temperatures that `fit_calibration` tries, in units of the center of their prior."""
+TYPICAL_UNIFORM_SHARE = 0.1
+"""Mean of the uniform share by its prior, an exponential distribution."""
+MIN_UNIFORM_SHARE = 1e-6
+"""Lower bound on the uniform share, so that no class has probability zero."""
 WEIGHT_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of the logarithms of class weights that `fit_calibration` tries to subtract."""
 GRAPH_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)
@@ -38,34 +38,35 @@ class Calibration:
 
     Attributes
     ----------
-    sharpness : float
+    inverse_temperature : float
         Factor of the class scores before the softmax.
-    doubt : float
-        Weight of the uniform distribution: with this probability, scores carry no information.
+    uniform_share : float
+        Share of the uniform distribution that is mixed in, as by label smoothing: with this
+        probability, a label is random.
     graph_weight : float
         Factor of the log-probabilities of the graph that are added to the class scores.
     pair_scales : array of shape (n_pairs,)
         Units in which f of every pair of classes is measured, see `class_scores`.
     offsets : array of shape (c,) or (1,)
-        Added to the class scores times the sharpness. They are zero unless classes have weights,
-        which shift the scores but not the probabilities.
+        Added to the class scores times the inverse temperature. They are zero unless classes have
+        weights, which shift the scores but not the probabilities.
 
     Examples
     --------
-    >>> calibration = Calibration(sharpness=1.0, doubt=0.1)
+    >>> calibration = Calibration(inverse_temperature=1.0, uniform_share=0.1)
     >>> calibration.probabilities(np.array([0.0, 2.0])).round(2).tolist()
     [[0.5, 0.5], [0.16, 0.84]]
     """
 
-    sharpness: float
-    doubt: float
+    inverse_temperature: float
+    uniform_share: float
     graph_weight: float = 0.0
     pair_scales: FloatArray = field(default_factory=lambda: np.ones(1))
     offsets: FloatArray = field(default_factory=lambda: np.zeros(1))
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the class probabilities of shape (n, c) of some class scores."""
-        return probabilities(scores, self.sharpness, self.doubt, self.offsets)
+        return probabilities(scores, self.inverse_temperature, self.uniform_share, self.offsets)
 
 
 def calibration_targets(
@@ -97,13 +98,13 @@ def calibration_targets(
     given = np.flatnonzero(codes >= 0)
     if counts is None:
         counts = np.bincount(codes[given], minlength=n_classes)
-    doubt = 1 / (counts[codes[given]] + 2)
-    targets[given] = doubt[:, None] / (n_classes - 1)
-    targets[given, codes[given]] = 1 - doubt
+    rest = 1 / (counts[codes[given]] + 2)
+    targets[given] = rest[:, None] / (n_classes - 1)
+    targets[given, codes[given]] = 1 - rest
     return targets
 
 
-def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
+def fit_inverse_temperature(scores: FloatArray, targets: FloatArray) -> float:
     """Return the a > 0 for which ``softmax(a * scores)`` is likeliest, given target distributions.
 
     Minimizes the cross-entropy of all rows minus the log-density of a prior: log a is normal with
@@ -123,19 +124,19 @@ def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
     --------
     >>> scores = np.repeat([-1.0, 1.0], 5000)
     >>> targets = np.repeat([[0.8, 0.2], [0.2, 0.8]], 5000, axis=0)
-    >>> float(probabilities(scores, fit_sharpness(scores, targets))[-1, 1].round(3))
+    >>> float(probabilities(scores, fit_inverse_temperature(scores, targets))[-1, 1].round(3))
     0.8
     """
-    columns, center = class_columns(scores), typical_sharpness(scores)
+    columns, center = class_columns(scores), typical_inverse_temperature(scores)
     columns = center * (columns - columns.max(axis=1, keepdims=True))  # exp cannot overflow
     total = float((targets * columns).sum())
 
     def loss(log_a: float) -> float:
         a = np.exp(log_a)
         normalizers = np.log(np.exp(a * columns).sum(axis=1))
-        return float(normalizers.sum() - a * total + _sharpness_penalty(a))
+        return float(normalizers.sum() - a * total + _inverse_temperature_penalty(a))
 
-    limits = np.log(SHARPNESSES[[0, -1]])
+    limits = np.log(INVERSE_TEMPERATURES[[0, -1]])
     return float(center * np.exp(minimize_scalar(loss, bounds=limits, method="bounded").x))
 
 
@@ -145,18 +146,18 @@ def fit_calibration(
     log_graph: FloatArray | None = None,
     class_weight: Sequence[float] | None = None,
 ) -> Calibration:
-    """Return the sharpness, the doubt and the graph weight that are likeliest, given targets.
+    """Return the likeliest inverse temperature, uniform share and graph weight, given targets.
 
-    ``p = (1 - d) softmax(a (scores + g log_graph) - t log w) + d / c``. The doubt d, with an
-    exponential prior of mean 0.1, allows for labels that are wrong; the sharpness a has the prior
-    of `fit_sharpness`, and the graph weight g an exponential one of mean 1. Class weights w shift
-    scores towards their classes, by as much as a classifier of the weighted losses needs them; the
-    share t, of those in [0, 1], takes it back.
+    ``p = (1 - d) softmax(a (scores + g log_graph) - t log w) + d / c``. The uniform share d, with
+    an exponential prior of mean 0.1, allows for labels that are wrong; the inverse temperature a
+    has the prior of `fit_inverse_temperature`, and the graph weight g an exponential one of mean 1.
+    Class weights w shift scores towards their classes, by as much as a classifier of the weighted
+    losses needs them; the share t, of those in [0, 1], takes it back.
 
     Parameters
     ----------
     scores, targets
-        As in `fit_sharpness`.
+        As in `fit_inverse_temperature`.
     log_graph : array of shape (n, c), default=None
         Logarithms of class probabilities by the graph alone; None fixes their weight at 0.
     class_weight : sequence of c floats > 0, default=None
@@ -168,29 +169,35 @@ def fit_calibration(
 
     >>> scores = np.tile([4.0, 2.0, 0.0], (100, 1))
     >>> targets = np.eye(3)[[0] * 90 + [2] * 10]
-    >>> sharpness = fit_sharpness(scores, targets)
-    >>> probabilities(scores[:1], sharpness).round(2).tolist()
+    >>> inverse_temperature = fit_inverse_temperature(scores, targets)
+    >>> probabilities(scores[:1], inverse_temperature).round(2).tolist()
     [[0.83, 0.15, 0.03]]
     >>> fit_calibration(scores, targets).probabilities(scores[:1]).round(2).tolist()
     [[0.91, 0.05, 0.04]]
     """
-    columns, center = class_columns(scores), typical_sharpness(scores)
+    columns, center = class_columns(scores), typical_inverse_temperature(scores)
     n_classes, entries = columns.shape[1], targets.nonzero()  # one a row, if rows have a label
-    best, least = Calibration(center, MIN_DOUBT), np.inf
+    best, least = Calibration(center, MIN_UNIFORM_SHARE), np.inf
     graph_weights = GRAPH_WEIGHTS if log_graph is not None else GRAPH_WEIGHTS[:1]
     for weight, offsets in product(graph_weights, _offsets(class_weight)):
         shifted = columns if log_graph is None else columns + weight * log_graph
-        for block in row_slices(len(SHARPNESSES), 64 * columns.size):  # blocks that fit a cache
-            log_P = log_softmax(center * SHARPNESSES[block, None, None] * shifted + offsets, axis=2)
+        for block in row_slices(
+            len(INVERSE_TEMPERATURES), 64 * columns.size
+        ):  # blocks that fit a cache
+            log_P = log_softmax(
+                center * INVERSE_TEMPERATURES[block, None, None] * shifted + offsets, axis=2
+            )
             P = np.exp(log_P[:, *entries])
-            doubts = _best_doubts(P, targets[entries], n_classes)
-            Q = _mixed_with_uniform(P, doubts[:, None], n_classes)
-            losses = -np.log(Q) @ targets[entries] + doubts / TYPICAL_DOUBT + weight
-            losses += _sharpness_penalty(SHARPNESSES[block])
+            uniform_shares = _likeliest_uniform_shares(P, targets[entries], n_classes)
+            Q = _mixed_with_uniform(P, uniform_shares[:, None], n_classes)
+            losses = -np.log(Q) @ targets[entries] + uniform_shares / TYPICAL_UNIFORM_SHARE + weight
+            losses += _inverse_temperature_penalty(INVERSE_TEMPERATURES[block])
             i = int(losses.argmin())
             if losses[i] < least:
-                sharpness = float(center * SHARPNESSES[block][i])
-                best = Calibration(sharpness, float(doubts[i]), weight, offsets=offsets)
+                inverse_temperature = float(center * INVERSE_TEMPERATURES[block][i])
+                best = Calibration(
+                    inverse_temperature, float(uniform_shares[i]), weight, offsets=offsets
+                )
                 least = losses[i]
     return best
 
@@ -215,7 +222,7 @@ def calibrate_machine(
     machine : MarginMachine
     X : array or CSR matrix of shape (n, d)
     targets : array of shape (n, c)
-        As in `fit_sharpness`.
+        As in `fit_inverse_temperature`.
     class_weight : sequence of c floats > 0, default=None
         As in `fit_calibration`.
 
@@ -225,7 +232,7 @@ def calibrate_machine(
     >>> X = np.array([[-4.0], [-2.0], [2.0], [4.0]])
     >>> machine = train_machine(X, np.array([0, 0, 1, 1]), Kernel("linear"), C=10.0)
     >>> calibration = calibrate_machine(machine, X, np.eye(2)[[0, 0, 1, 1]])
-    >>> calibration.pair_scales.round(3).tolist(), round(calibration.sharpness, 2)
+    >>> calibration.pair_scales.round(3).tolist(), round(calibration.inverse_temperature, 2)
     ([1.5], 1.55)
     """
     means, scores = machine.scores_in_own_units(X)
@@ -233,12 +240,12 @@ def calibrate_machine(
     return replace(calibration, pair_scales=scales_of_pairs(means))
 
 
-def typical_sharpness(scores: FloatArray) -> float:
-    """Return the sharpness at which the mean log-odds of the best two classes are typical.
+def typical_inverse_temperature(scores: FloatArray) -> float:
+    """Return the inverse temperature that gives the best two classes typical mean log-odds.
 
     Examples
     --------
-    >>> typical_sharpness(np.array([[4.0, 0.0], [0.0, 4.0]]))
+    >>> typical_inverse_temperature(np.array([[4.0, 0.0], [0.0, 4.0]]))
     0.5
     """
     columns = class_columns(scores)
@@ -250,26 +257,26 @@ def typical_sharpness(scores: FloatArray) -> float:
     return TYPICAL_LOG_ODDS / gap if is_known else TYPICAL_LOG_ODDS
 
 
-def sharpness_at_confidence(scores: FloatArray, confidence: float) -> float:
+def inverse_temperature_at_confidence(scores: FloatArray, confidence: float) -> float:
     """Return the a > 0 for which the largest entries of ``softmax(a * scores)`` have a given mean.
 
-    Where no a in 1e-3 to 1e3 times the typical sharpness reaches the mean, the closest one is
-    returned.
+    Where no a in 1e-3 to 1e3 times the typical inverse temperature reaches the mean, the closest
+    one is returned.
 
     Examples
     --------
     >>> scores = np.array([0.1, -0.3])
-    >>> a = sharpness_at_confidence(scores, 0.8)
+    >>> a = inverse_temperature_at_confidence(scores, 0.8)
     >>> float(probabilities(scores, a).max(axis=1).mean().round(6))
     0.8
     """
-    center = typical_sharpness(scores)
+    center = typical_inverse_temperature(scores)
 
     def excess(log_a: float) -> float:
         P = probabilities(scores, center * np.exp(log_a))
         return float(P.max(axis=1).mean()) - confidence
 
-    low, high = np.log(SHARPNESSES[[0, -1]])
+    low, high = np.log(INVERSE_TEMPERATURES[[0, -1]])
     if excess(low) >= 0:
         log_a = low
     elif excess(high) <= 0:
@@ -279,51 +286,57 @@ def sharpness_at_confidence(scores: FloatArray, confidence: float) -> float:
     return float(center * np.exp(log_a))
 
 
-def _sharpness_penalty(relative: FloatArray | float) -> FloatArray:
-    """Return minus the log-density of a sharpness in units of the center of its prior."""
-    return np.asarray((np.log(relative) / SHARPNESS_SPREAD) ** 2 / 2)
+def _inverse_temperature_penalty(relative: FloatArray | float) -> FloatArray:
+    """Return minus the log-density of an inverse temperature, in units of its prior's center."""
+    return np.asarray((np.log(relative) / INVERSE_TEMPERATURE_SPREAD) ** 2 / 2)
 
 
-def _best_doubts(P: FloatArray, targets: FloatArray, n_classes: int) -> FloatArray:
-    """Return the likeliest doubt for each row of probabilities of the targets.
+def _likeliest_uniform_shares(P: FloatArray, targets: FloatArray, n_classes: int) -> FloatArray:
+    """Return the likeliest uniform share for each row of probabilities of the targets.
 
-    The cross-entropy is convex in the doubt, and its prior adds a constant slope. We take Newton
-    steps, and bisect where a step leaves the bracket.
+    The cross-entropy is convex in the uniform share, and its prior adds a constant slope. We take
+    Newton steps, and bisect where a step leaves the bracket.
     """
-    low, high = np.full(len(P), MIN_DOUBT), np.ones(len(P))
-    doubts = np.full(len(P), TYPICAL_DOUBT)
+    low, high = np.full(len(P), MIN_UNIFORM_SHARE), np.ones(len(P))
+    uniform_shares = np.full(len(P), TYPICAL_UNIFORM_SHARE)
     for _ in range(50):
-        ratio = (1 / n_classes - P) / _mixed_with_uniform(P, doubts[:, None], n_classes)
-        slope, curvature = 1 / TYPICAL_DOUBT - ratio @ targets, ratio**2 @ targets
-        low, high = np.where(slope < 0, doubts, low), np.where(slope > 0, doubts, high)
+        ratio = (1 / n_classes - P) / _mixed_with_uniform(P, uniform_shares[:, None], n_classes)
+        slope, curvature = 1 / TYPICAL_UNIFORM_SHARE - ratio @ targets, ratio**2 @ targets
+        low = np.where(slope < 0, uniform_shares, low)
+        high = np.where(slope > 0, uniform_shares, high)
         # A step of two leaves every bracket; without the bound, it overflows for even P.
         least = np.maximum(np.abs(slope) / 2, np.finfo(np.float64).tiny)
-        step = doubts - slope / np.maximum(curvature, least)
+        step = uniform_shares - slope / np.maximum(curvature, least)
         step = np.where((step > low) & (step < high), step, (low + high) / 2)
-        moved = np.abs(step - doubts).max()
-        doubts = step
+        moved = np.abs(step - uniform_shares).max()
+        uniform_shares = step
         if moved < 1e-7:
             break
-    return doubts
+    return uniform_shares
 
 
 def probabilities(
-    scores: FloatArray, sharpness: float, doubt: float = 0.0, offsets: FloatArray | float = 0.0
+    scores: FloatArray,
+    inverse_temperature: float,
+    uniform_share: float = 0.0,
+    offsets: FloatArray | float = 0.0,
 ) -> FloatArray:
     """Return class probabilities of shape (n, c) for decision values.
 
     Examples
     --------
     >>> import numpy as np
-    >>> probabilities(np.array([-2.0, 0.0, 2.0]), sharpness=1.0).round(2).tolist()
+    >>> probabilities(np.array([-2.0, 0.0, 2.0]), inverse_temperature=1.0).round(2).tolist()
     [[0.88, 0.12], [0.5, 0.5], [0.12, 0.88]]
     """
-    P = softmax(sharpness * class_columns(scores) + offsets, axis=1)
-    return _mixed_with_uniform(P, doubt, P.shape[1])
+    P = softmax(inverse_temperature * class_columns(scores) + offsets, axis=1)
+    return _mixed_with_uniform(P, uniform_share, P.shape[1])
 
 
-def _mixed_with_uniform(P: FloatArray, doubt: float | FloatArray, n_classes: int) -> FloatArray:
-    return np.asarray((1 - doubt) * P + doubt / n_classes)
+def _mixed_with_uniform(
+    P: FloatArray, uniform_share: float | FloatArray, n_classes: int
+) -> FloatArray:
+    return np.asarray((1 - uniform_share) * P + uniform_share / n_classes)
 
 
 def class_columns(scores: FloatArray) -> FloatArray:

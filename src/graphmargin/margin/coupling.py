@@ -11,7 +11,7 @@ from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin._solvers.shortlists import pair_numbers
 
-PAIR_SHARPNESS = 4.0
+PAIR_INVERSE_TEMPERATURE = 4.0
 """Factor from f of a pair, in units of its mean absolute value, to the log-odds of the pair.
 
 A temperature is fitted to the coupled probabilities, so that only their order depends on it;
@@ -127,7 +127,7 @@ def coupled_log_probabilities(pairwise: FloatArray, n_classes: int) -> FloatArra
     result = np.empty((pairwise.shape[0], n_classes))
 
     def fill(rows: slice) -> None:
-        log_odds = np.clip(PAIR_SHARPNESS * pairwise[rows], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+        log_odds = np.clip(PAIR_INVERSE_TEMPERATURE * pairwise[rows], -MAX_LOG_ODDS, MAX_LOG_ODDS)
         wins = expit(log_odds, dtype=np.float64)
         losses = expit(-log_odds, dtype=np.float64)
         _solve_coupling(wins, losses, np.empty((n_classes, n_classes)), result[rows])

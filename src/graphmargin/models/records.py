@@ -42,7 +42,7 @@ class Record(NamedTuple):
 
 Records: TypeAlias = Mapping[str, Record]
 POSITIVE_FIELDS = frozenset(
-    {"C", "missing_indicator", "one_hot_value", "scale", "sharpness", "weight", "width"}
+    {"C", "missing_indicator", "one_hot_value", "scale", "inverse_temperature", "weight", "width"}
 )
 """Fields whose numbers are positive in records of all types."""
 INFINITE_FIELDS = frozenset({"sinks"})

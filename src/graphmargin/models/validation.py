@@ -108,7 +108,10 @@ def _check_machine_part(part: MachinePart, d: int, n_classes: int) -> None:
 
 def _check_calibration(calibration: Calibration, n_classes: int) -> None:
     scales, weight = calibration.pair_scales, calibration.graph_weight
-    require(0 < calibration.sharpness < math.inf and 0 <= calibration.doubt <= 1, "calibration")
+    require(
+        0 < calibration.inverse_temperature < math.inf and 0 <= calibration.uniform_share <= 1,
+        "calibration",
+    )
     require(0 <= weight < math.inf and (weight == 0 or n_classes > 2), "graph_weight")
     require(scales.shape == (n_classes * (n_classes - 1) // 2,), "pair_scales")
     require(bool((scales > 0).all()), "pair_scales")
@@ -134,7 +137,7 @@ def _check_machine(machine: MarginMachine, d: int, n_classes: int) -> None:
 def _check_held_out(held_out: HeldOutPredictions, n_classes: int) -> None:
     h = len(held_out.codes)
     _check_codes(held_out.codes, n_classes, "held_out")
-    require(h >= 1 and held_out.rows is None and 0 <= held_out.doubt <= 1, "held_out")
+    require(h >= 1 and held_out.rows is None and 0 <= held_out.uniform_share <= 1, "held_out")
     if held_out.weighted_codes is not None:
         _check_codes(held_out.weighted_codes, n_classes, "weighted_codes")
         require(len(held_out.weighted_codes) == h, "weighted_codes")

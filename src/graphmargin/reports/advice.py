@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FEW = 10
 """Number of held-out labels, or edges between labeled points, below which evidence is weak."""
 MIN_CLASS_LABELS = 3
-"""Number of labels below which a class is said to have few, while a person labels row by row."""
+"""Number of labels below which advice says that a class has few, in the studio."""
 SMALL_CHANGE = 0.005
 """Share of changed rows below which more labels are said to be of little use."""
 LOW_RECALL = 0.9
@@ -196,13 +196,13 @@ def session_advice(
         return SessionAdvice("label", text)
     if changed is None:
         text = (
-            f"Go on labeling the rows that are offered: {format_count(n_labels, 'label')} so far."
+            f"Continue to label the rows that are offered: {format_count(n_labels, 'label')} so far."
         )
         return SessionAdvice("label", text)
     finding = f"The last {window} labels changed {changed:.1%} of the rows"
     if changed < SMALL_CHANGE:
         return SessionAdvice("stop", f"{finding}: stop here, or run the automatic choice.")
-    return SessionAdvice("label", f"{finding}: go on labeling.")
+    return SessionAdvice("label", f"{finding}: continue to label.")
 
 
 def _neighbors_disagree(report: GraphReport) -> Iterator[Advice]:

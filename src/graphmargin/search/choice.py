@@ -205,11 +205,11 @@ class Choice:
         return distributions
 
     @property
-    def doubt(self) -> float:
-        """Share of labels that carry no information, by the calibration of the probabilities."""
+    def uniform_share(self) -> float:
+        """Share of the uniform distribution in the probabilities, by their calibration."""
         if self.parts:
-            return float(self.weights @ [part.calibration.doubt for part in self.parts])
-        return self.calibration.doubt if self.trials.columns == "pairs" else 0.0
+            return float(self.weights @ [part.calibration.uniform_share for part in self.parts])
+        return self.calibration.uniform_share if self.trials.columns == "pairs" else 0.0
 
     @property
     def weighted_codes(self) -> IntArray | None:

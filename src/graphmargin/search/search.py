@@ -19,7 +19,7 @@ from graphmargin.confidence.held_out_predictions import (
     expected_confusion,
     predictions_by_confusion,
 )
-from graphmargin.margin.calibration import Calibration, sharpness_at_confidence
+from graphmargin.margin.calibration import Calibration, inverse_temperature_at_confidence
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData
 from graphmargin.search.execution import FitWarning
@@ -164,7 +164,7 @@ def held_out_predictions(choice: Choice, joint: FloatArray) -> HeldOutPrediction
         choice.trials.held_out_codes,
         choice.held_out_probabilities,
         choice.trials.held_out_rows,
-        doubt=choice.doubt,
+        uniform_share=choice.uniform_share,
         joint=joint,
         weighted_codes=choice.weighted_codes,
     )
@@ -199,17 +199,18 @@ def untested_calibration(distributions: FloatArray, confidence: float) -> Calibr
 
     Examples
     --------
-    >>> modest = np.array([[0.4, 0.3, 0.3], [0.2, 0.2, 0.6]])
-    >>> untested_calibration(modest, 0.8).probabilities(modest).max(axis=1).mean().round(2)
+    >>> underconfident = np.array([[0.4, 0.3, 0.3], [0.2, 0.2, 0.6]])
+    >>> P = untested_calibration(underconfident, 0.8).probabilities(underconfident)
+    >>> P.max(axis=1).mean().round(2)
     np.float64(0.6)
-    >>> untested_calibration(modest, 0.4) is None
+    >>> untested_calibration(underconfident, 0.4) is None
     True
     """
     mean = float(distributions.max(axis=1).mean())
     target = mean + (1 - 2 / distributions.shape[1]) * (confidence - mean)
     if not target > mean:
         return None
-    return Calibration(sharpness_at_confidence(as_scores(distributions), target), 0.0)
+    return Calibration(inverse_temperature_at_confidence(as_scores(distributions), target), 0.0)
 
 
 def _margin_confidence(choice: Choice, fitted: dict[int, FittedMember]) -> float:
@@ -225,4 +226,6 @@ def _margin_confidence(choice: Choice, fitted: dict[int, FittedMember]) -> float
 def _mass_calibration(choice: Choice) -> Calibration:
     """Return the calibration of the class masses of a blend, not of their multiples in trials."""
     total = float((choice.weights / choice.trials.scales).sum())
-    return replace(choice.calibration, sharpness=choice.calibration.sharpness * total)
+    return replace(
+        choice.calibration, inverse_temperature=choice.calibration.inverse_temperature * total
+    )

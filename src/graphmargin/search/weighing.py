@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray
-from graphmargin.margin.calibration import fit_sharpness, probabilities
+from graphmargin.margin.calibration import fit_inverse_temperature, probabilities
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.search.choice import Choice
 from graphmargin.search.member import Member
@@ -45,7 +45,7 @@ def choose(
     - Prior: one half for supervised candidates, and one half for those that use unlabeled rows,
       evenly within both.
     - ``a_m = sum_i log p_m(y_i)`` over the held-out labels. The probabilities are those of the
-      candidate trained without label i, calibrated with one sharpness for all of them.
+      candidate trained without label i, calibrated with one inverse temperature for all of them.
     - ``b_m = sum_k n_k log(s_k / (n_k / n))``, but at least -3: the class counts n_k of the labels
       should look like a sample of the classes that the candidate assigns to all rows, in shares
       s_k. Assigning all rows to one class is a frequent failure of graphs (and of SVMs) with few
@@ -194,10 +194,10 @@ def _prior(supervised: BoolArray) -> FloatArray:
 
 
 def _log_likelihood(scores: FloatArray, given: IntArray, n_classes: int) -> FloatArray:
-    """Return the log-likelihood of each held-out label, with one sharpness fitted to all."""
+    """Return the log-likelihood of each held-out label, at one inverse temperature for all."""
     if not len(given):
         return np.zeros(0)
-    P = probabilities(scores, fit_sharpness(scores, np.eye(n_classes)[given]))
+    P = probabilities(scores, fit_inverse_temperature(scores, np.eye(n_classes)[given]))
     return np.log(np.maximum(P[np.arange(len(given)), given], 1e-9))
 
 

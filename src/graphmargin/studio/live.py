@@ -285,7 +285,7 @@ class LiveState:
             np.searchsorted(columns, codes[graph.vertices]),
             conditional_distributions(mass),
             graph.vertices,
-            doubt=0.0,
+            uniform_share=0.0,
             unlabeled=distributions[~self.labeled][:, columns],
         )
         estimate = estimate_accuracy(held_out)

@@ -108,7 +108,7 @@ def test_a_checkpointed_value_does_not_change(folder, cluster):
 def test_the_same_run_needs_resume_and_another_one_is_refused(folder, cluster):
     open_run(folder, cluster, SETTINGS, resume=False)
     before = folder.read_bytes("run.json")
-    with pytest.raises(InputError, match="already has this run; go on with resume=True"):
+    with pytest.raises(InputError, match="already has this run; continue with resume=True"):
         open_run(folder, cluster, SETTINGS, resume=False)
     for resume in (False, True):
         with pytest.raises(InputError, match="has another run: k was 5 and is 6 now"):

@@ -315,11 +315,11 @@ def test_calibration_is_that_of_a_sample_of_the_rows_learned_from(run, monkeypat
     targets = calibration_targets(solution.mass.astype(np.float64), given)[rows]
     expected = calibrate_machine(machine, X[rows], targets)
     np.testing.assert_allclose(calibration.pair_scales, expected.pair_scales)
-    assert calibration.sharpness == pytest.approx(expected.sharpness)
-    assert calibration.doubt == pytest.approx(expected.doubt)
+    assert calibration.inverse_temperature == pytest.approx(expected.inverse_temperature)
+    assert calibration.uniform_share == pytest.approx(expected.uniform_share)
 
 
-def test_the_doubt_of_a_calibration_counts_all_labels(run, monkeypatch):
+def test_the_uniform_share_of_a_calibration_counts_all_labels(run, monkeypatch):
     X, given, solution = mixture(3000, 2, n_labels=500)
     write(run.folder, X, given, solution)
     plan = plan_of(2, BlendedCandidate(np.inf, 1.0, 1.0))

@@ -185,11 +185,11 @@ class Cluster:
             msg = (
                 f"{name}: a task was tried {error.allowed_failures + 1} times, and each time its "
                 "worker died, most likely for lack of memory; start workers with a larger "
-                "memory_limit, or with fewer threads, and go on with resume=True"
+                "memory_limit, or with fewer threads, and continue with resume=True"
             )
             raise ClusterError(msg) from error
         except FuturesCancelledError as error:
-            msg = f"{name}: the scheduler was stopped, or lost its tasks; go on with resume=True"
+            msg = f"{name}: the scheduler was stopped, or lost its tasks; continue with resume=True"
             raise ClusterError(msg) from error
         finally:
             if pending and self.client.status == "running":
@@ -225,7 +225,7 @@ class Cluster:
             state = "all workers have paused for lack of memory" if workers else "no worker is left"
             msg = (
                 f"{name}: {state}; start more workers, or workers with a larger memory_limit, and "
-                "go on with resume=True"
+                "continue with resume=True"
             )
             raise ClusterError(msg)
         return since

@@ -2,8 +2,9 @@
 
 A stage consists of numbered tasks. A task writes its files, its result, and last a small
 *completion marker* with the sizes and checksums of all these files. A task is not run again if it
-has a marker and its files are as the marker says. So a run can go on from there after a worker, the
-scheduler or the program that started it was killed, and also if files were removed or damaged.
+has a marker and its files are as the marker says. So a run can be resumed from there after a
+worker, the scheduler or the program that started it was killed, and also if files were removed or
+damaged.
 """
 
 from __future__ import annotations
@@ -133,11 +134,11 @@ class Run:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
 
     def checkpointed(self, name: str, value: Any) -> Any:
-        """Return a JSON value that is written the first time, and read when a run goes on.
+        """Return a JSON value that is written the first time, and read when a run is resumed.
 
         Values that depend on the workers, such as the size of row ranges, must not change when a
-        run goes on with other workers. They are in the file of the settings: a run that lost them
-        cannot go on.
+        run is resumed with other workers. They are in the file of the settings: a run that lost
+        them cannot be resumed.
         """
         if name not in self.kept_values:
             stored = self.folder.read_json(SETTINGS)
@@ -265,7 +266,7 @@ def open_run(
     resume: bool,
     verbose: int = 0,
 ) -> Run:
-    """Return the run of a folder, which is a new one or goes on.
+    """Return the run of a folder, which is new or resumed.
 
     Parameters
     ----------
@@ -275,7 +276,7 @@ def open_run(
     settings : mapping
         All that the results depend on, as JSON values.
     resume : bool
-        Go on with a run of the same settings, if there is one.
+        Continue a run of the same settings, if there is one.
     verbose : int
 
     Raises
@@ -295,7 +296,7 @@ def open_run(
             raise WorkDirError(msg)
         if not resume:
             msg = (
-                f"work_dir {folder.url} already has this run; go on with resume=True, or choose "
+                f"work_dir {folder.url} already has this run; continue with resume=True, or choose "
                 "another folder"
             )
             raise WorkDirError(msg)

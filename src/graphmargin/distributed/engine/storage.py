@@ -253,7 +253,7 @@ class Folder:
         except (EOFError, FileNotFoundError) as error:
             why = "missing" if isinstance(error, FileNotFoundError) else f"damaged ({error})"
             msg = (
-                f"{self.path(name)} is {why}; remove the folder that it is in, and go on with "
+                f"{self.path(name)} is {why}; remove the folder that it is in, and continue with "
                 "resume=True"
             )
             raise InputError(msg) from error

@@ -335,7 +335,7 @@ def _stored_labels(
     if not np.array_equal(labels.rows[order], np.arange(first_row, first_row + n_rows)):
         msg = (
             f"{stored.folder.url} does not have exactly one label for each of the rows "
-            f"{first_row:,} to {first_row + n_rows - 1:,}; remove the folder, and go on with "
+            f"{first_row:,} to {first_row + n_rows - 1:,}; remove the folder, and continue with "
             "resume=True"
         )
         raise InputError(msg)

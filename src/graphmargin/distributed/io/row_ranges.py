@@ -152,7 +152,7 @@ def store_frame(run: Run, frame: Any, columns: Sequence[str]) -> Source:
         except OSError as error:
             msg = (
                 f"the Dask DataFrame cannot be written to {folder.url}: {one_line(error)}; check "
-                "space and permissions there, and go on with resume=True"
+                "space and permissions there, and continue with resume=True"
             )
             raise InputError(msg) from error
     names = folder.names()
@@ -202,7 +202,7 @@ def open_source(data: Any, max_rows: int | None = None) -> Source:
 
 
 def split_rows(run: Run, source: Source, max_rows: int) -> Source:
-    """Return a source with row ranges of at most `max_rows`, or those of the run that goes on."""
+    """Return a source with row ranges of at most `max_rows`, or those of a resumed run."""
     row_ranges = [asdict(row_range) for row_range in _split(source.files, max_rows).row_ranges]
     checkpointed = run.checkpointed(ROW_RANGES, row_ranges)
     return Source(source.files, tuple(RowRange(**row_range) for row_range in checkpointed))

@@ -11,8 +11,8 @@ so that the partitions exchange values only once, those of U at cross-partition 
 
 The system and the state of a partition stay with a worker. Tasks change nothing in place and depend
 on their arguments and on storage alone, so that other workers compute the results of a dead worker
-again, to the last bit. Every few iterations, all partitions write a checkpoint, from which a run
-goes on.
+again, to the last bit. Every few iterations, all partitions write a checkpoint, from which a
+run is resumed.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def solve(run: Run, n_partitions: int, n_classes: int, gamma_g: float) -> Harmon
     -----
     An iteration has two passes over the partitions. Values for other partitions, and every tenth
     state, go through the run's folder; the client gets sums only. The solution does not depend on
-    the workers of each task, on workers that died, or on the checkpoint at which a run went on.
+    the workers of each task, on workers that died, or on the checkpoint at which a run was resumed.
 
     Examples
     --------

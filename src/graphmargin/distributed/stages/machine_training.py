@@ -67,7 +67,7 @@ def train(
     ----------
     run : Run
         Its folder has the graph, the points and the harmonic solutions of the candidates. The
-        machine is written as `StoredMachine`, which a run that goes on reads.
+        machine is written as `StoredMachine`, which a resumed run reads.
     n_partitions : int
     plan : TrainingPlan
     kernel : Kernel

@@ -145,49 +145,51 @@ def draw_join_sample(
 ) -> JoinSample:
     """Return a sample of points with their true neighbors."""
     positions = np.sort(random_state.choice(len(X), min(SAMPLE_SIZE, len(X)), replace=False))
-    home = np.searchsorted(index.start, positions, side="right") - 1
+    own_cell = np.searchsorted(index.start, positions, side="right") - 1
     from_centers = _squared_distances(index.points[positions], index.centers)
-    gaps = np.sqrt(_squared_distances(index.centers[home], index.centers))
-    from_home = np.take_along_axis(from_centers, home[:, None], axis=1)
+    center_distances = np.sqrt(_squared_distances(index.centers[own_cell], index.centers))
+    from_own_center = np.take_along_axis(from_centers, own_cell[:, None], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        heights = (from_centers - from_home) / (2 * gaps)
-    heights[gaps == 0] = 0.0
-    gaps[np.arange(len(home)), home] = -1.0  # each cell is its own nearest
-    listed = _true_neighbors(index, positions, home, heights, n_neighbors, n_jobs)
+        bisector_distances = (from_centers - from_own_center) / (2 * center_distances)
+    bisector_distances[center_distances == 0] = 0.0
+    center_distances[np.arange(len(own_cell)), own_cell] = -1.0  # each cell is its own nearest
+    listed = _true_neighbors(index, positions, own_cell, bisector_distances, n_neighbors, n_jobs)
     neighbors, squared = rank_listed(X, index, index.order[positions], listed, n_neighbors)
     kth = np.sqrt(squared[:, -1:])
     position = np.empty(len(X), dtype=index.order.dtype)
     position[index.order] = np.arange(len(X))
     cell = np.searchsorted(index.start, position[neighbors], side="right") - 1
     needed = np.maximum(
-        np.take_along_axis(heights, cell, axis=1),
-        index.depths(position[neighbors], cell, home[:, None]),
+        np.take_along_axis(bisector_distances, cell, axis=1),
+        index.depths(position[neighbors], cell, own_cell[:, None]),
     )
-    by_gap = np.argsort(gaps[::COMPLETE_EVERY], axis=1)
-    heights_by_gap = np.take_along_axis(heights[::COMPLETE_EVERY], by_gap, axis=1)
-    gap = np.take_along_axis(gaps, cell, axis=1)
+    by_distance = np.argsort(center_distances[::COMPLETE_EVERY], axis=1)
+    by_center = np.take_along_axis(bisector_distances[::COMPLETE_EVERY], by_distance, axis=1)
+    distance = np.take_along_axis(center_distances, cell, axis=1)
     return JoinSample(
         X,
         index,
         positions,
         kth=squared[:, -1],
-        ratios=_ratios(heights_by_gap, kth[::COMPLETE_EVERY]),
+        ratios=_ratios(by_center, kth[::COMPLETE_EVERY]),
         needed=_ratios(needed, kth),
-        rank=np.stack([(gaps < column[:, None]).sum(axis=1) for column in gap.T], axis=1),
+        rank=np.stack(
+            [(center_distances < column[:, None]).sum(axis=1) for column in distance.T], axis=1
+        ),
     )
 
 
-def _ratios(heights: FloatArray, kth: FloatArray) -> FloatArray:
-    """Return heights in units of the distance to the k-th neighbor, which may be zero."""
+def _ratios(bisector_distances: FloatArray, kth: FloatArray) -> FloatArray:
+    """Return distances from bisectors, divided by the distance to the k-th neighbor (or by 0)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(heights / kth, nan=0.0, posinf=1e9, neginf=0.0)
+        return np.nan_to_num(bisector_distances / kth, nan=0.0, posinf=1e9, neginf=0.0)
 
 
 def _true_neighbors(
     index: VoronoiIndex,
     positions: IntArray,
-    home: IntArray,
-    heights: FloatArray,
+    own_cell: IntArray,
+    bisector_distances: FloatArray,
     n_neighbors: int,
     n_jobs: int | None,
 ) -> IntArray:
@@ -199,13 +201,13 @@ def _true_neighbors(
     k = n_neighbors + 1  # with the point itself
     queries, norms = index.points[positions], index.norms[positions]
 
-    homes = np.unique(home)
-    near = index.near_cells(homes, min(BOUND_CELLS, len(index.centers)))
+    own_cells = np.unique(own_cell)
+    near = index.near_cells(own_cells, min(BOUND_CELLS, len(index.centers)))
 
     def bound(i: int) -> FloatArray:
         found = index.search(
-            queries[home == homes[i]],
-            homes[i],
+            queries[own_cell == own_cells[i]],
+            own_cells[i],
             near[i],
             n_found=k,
             n_neighbors=k,
@@ -213,10 +215,10 @@ def _true_neighbors(
         )
         return found[1][:, -1]
 
-    kth = np.concatenate(map_in_threads(bound, range(len(homes)), n_jobs=n_jobs))
+    kth = np.concatenate(map_in_threads(bound, range(len(own_cells)), n_jobs=n_jobs))
     size = 2 * np.sqrt(norms) + np.sqrt(np.maximum(kth, 0))
     limits = kth + 2 * rounding(queries.shape[1]) * size**2
-    ratios = _ratios(heights, np.sqrt(limits)[:, None])
+    ratios = _ratios(bisector_distances, np.sqrt(limits)[:, None])
     listed = np.full((len(positions), k + MAX_TIES), -1, dtype=np.int32)
 
     def visit(is_visited: BoolArray) -> None:
