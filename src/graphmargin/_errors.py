@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-TABLE_PACKAGES = ("numpy", "openpyxl", "pandas", "pyarrow")
-"""Packages without which tables cannot be used."""
-
 
 class InputError(ValueError):
     """An error in the input of a user, with a message of one line that names a way out.
@@ -43,15 +37,3 @@ def one_line(error: object) -> str:
     'bad magic number'
     """
     return printable(" ".join(str(error).split()))[:200]
-
-
-@contextmanager
-def packages_of_tables(what: str) -> Iterator[None]:
-    """Name the extra to install in the error of an import that fails in the block."""
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        if missing.name not in TABLE_PACKAGES:
-            raise
-        msg = f'{what} need the package {missing.name}; pip install "graphmargin[cli]"'
-        raise ModuleNotFoundError(msg, name=missing.name) from missing

@@ -90,6 +90,6 @@ def test_penguins_are_a_raw_frame_with_columns_of_several_kinds():
 
 def test_without_pandas_the_penguins_name_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    message = r'data frames need the package pandas; pip install "graphmargin\[cli\]"'
+    message = r'load_penguins needs the package pandas; pip install "graphmargin\[cli\]"'
     with pytest.raises(ModuleNotFoundError, match=message):
         load_penguins()

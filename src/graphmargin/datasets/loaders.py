@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from graphmargin._errors import packages_of_tables
 from graphmargin._typing import AnyArray
 
 if TYPE_CHECKING:
@@ -104,8 +103,11 @@ def load_penguins() -> tuple[pd.DataFrame, npt.NDArray[np.str_]]:
     >>> X.columns[:4].tolist()
     ['island', 'bill_length_mm', 'bill_depth_mm', 'flipper_length_mm']
     """
-    with packages_of_tables("data frames"):
+    try:
         import pandas as pd
+    except ModuleNotFoundError as missing:
+        msg = 'load_penguins needs the package pandas; pip install "graphmargin[cli]"'
+        raise ModuleNotFoundError(msg, name=missing.name) from missing
     with (files("graphmargin.datasets") / "data" / "penguins.csv").open("rb") as file:
         X = pd.read_csv(file)
     return X, X.pop("species").to_numpy(dtype=np.str_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphmargin._errors import packages_of_tables
+from graphmargin.tables.table_errors import packages_of_tables
 
 if TYPE_CHECKING:
     from graphmargin.labeling.labeled_table import LabeledTable, label_table

@@ -3,8 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphmargin._errors import packages_of_tables
-from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.table_errors import TableError, packages_of_tables
 
 if TYPE_CHECKING:
     from graphmargin.tables.reading import read_table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphmargin._errors import packages_of_tables
 from graphmargin.tables.column_names import check_unique
+from graphmargin.tables.table_errors import packages_of_tables
 
 if TYPE_CHECKING:
     import pandas as pd
