@@ -195,9 +195,7 @@ def session_advice(
         text = f"Label {missing} of class {name!r}, which has {has}."
         return SessionAdvice("label", text)
     if changed is None:
-        text = (
-            f"Continue to label the rows that are offered: {format_count(n_labels, 'label')} so far."
-        )
+        text = f"Continue to label the offered rows: {format_count(n_labels, 'label')} so far."
         return SessionAdvice("label", text)
     finding = f"The last {window} labels changed {changed:.1%} of the rows"
     if changed < SMALL_CHANGE:
