@@ -1,4 +1,4 @@
-# make demo          run the example on handwritten digits
+# make demo          run `graphmargin demo`, which labels a table of penguins and shows the errors
 # make test          run everything that has to pass before a commit
 # make fuzz          try random input for MINUTES (20), see tests/fuzz
 # make docs          build the site into out/site, and run every example of it
@@ -48,7 +48,7 @@ types: $(VENV)/.test
 	@$(BIN)/mypy --no-error-summary
 
 demo: $(VENV)/.demo
-	@$(BIN)/python examples/digits_demo.py
+	@$(BIN)/graphmargin demo --out out/demo
 
 reproduction: $(VENV)/.test
 	@$(BIN)/python -m reproduction all --out out/reproduction
@@ -81,7 +81,7 @@ $(VENV)/.pip:
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin into $(VENV)"
-	@$(PIP) install --editable '.[plot]'
+	@$(PIP) install --editable '.[cli,plot]'
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.pip

@@ -15,11 +15,12 @@ from graphmargin._compilation import kernel
 SCRIPT = """
 import numpy as np
 from graphmargin._progress import progress_listener, report_stage
+from graphmargin.cli.progress import show_progress
 from graphmargin.harmonic._solvers.system import confidence_of
 
 {block}
     print(confidence_of(np.array([[3.0, 1.0], [2.0, 2.5]])).tolist())
-    confidence_of(np.array([[3.0, 1.0], [2.0, 2.5]]).T)
+    confidence_of(np.array([[3.0, 1.0], [2.0, 2.5]], dtype=np.float32))
 """
 
 
@@ -39,16 +40,21 @@ def run(tmp_path):
     return run
 
 
-def test_one_notice_while_kernels_are_compiled_and_none_once_they_are_cached(run):
-    verbose = 'with report_stage("stage", verbose=1):'
-    assert run(verbose).count("compiling numerical kernels") == 1
-    assert "compiling" not in run(verbose)
+@pytest.mark.parametrize(
+    "block",
+    ['with report_stage("stage", verbose=1):', "with show_progress(quiet=False):"],
+    ids=["verbose", "command"],
+)
+def test_one_notice_while_kernels_are_compiled_and_none_once_they_are_cached(run, block):
+    assert run(block).count("compiling kernels, once") == 1
+    assert "compiling" not in run(block)
 
 
 @pytest.mark.parametrize(
     "block",
     [
         'with report_stage("stage", verbose=0):',
+        "with show_progress(quiet=True):",
         'with progress_listener(lambda _: lambda *_: None), report_stage("stage", verbose=1):',
     ],
 )

@@ -1,3 +1,4 @@
+import io
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -6,7 +7,7 @@ import numpy as np
 import pytest
 
 from graphmargin import HarmonicClassifier, MaxMarginGraphCut, _progress
-from graphmargin._progress import progress_listener, report_stage
+from graphmargin._progress import notify, progress_listener, report_stage
 from graphmargin.datasets import make_lattices
 from graphmargin.search import data as data_module
 from tests.harmonic.problems import eliminate_nothing
@@ -136,6 +137,40 @@ def test_a_listener_receives_the_progress_and_nothing_is_written(capsys):
 def test_without_a_listener_there_is_no_callback(verbose):
     with report_stage("solve", verbose=verbose) as report_progress:
         assert report_progress is None
+
+
+def test_a_listener_receives_a_notice_as_the_message_of_its_stage(capsys):
+    messages = []
+    with (
+        progress_listener(lambda _: lambda share, text: messages.append((share, text))),
+        report_stage("solve", verbose=0),
+    ):
+        notify("compiling kernels")
+    assert messages == [(0.0, ""), (None, "compiling kernels"), (1.0, "")]
+    assert capsys.readouterr().err == ""
+
+
+class _Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+_Notebook = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})
+
+
+@pytest.mark.parametrize(
+    ("stream", "text"),
+    [
+        (_Terminal, "[graphmargin] compiling kernels\n"),
+        (_Notebook, "[graphmargin] compiling kernels\n"),
+        (io.StringIO, ""),
+    ],
+)
+def test_a_notice_without_a_stage_is_for_terminals_and_notebooks(monkeypatch, stream, text):
+    monkeypatch.setattr("sys.stderr", stream())
+    with report_stage("solve", verbose=0):
+        notify("compiling kernels")
+    assert sys.stderr.getvalue() == text
 
 
 def test_failed_stage_is_not_done(capsys):

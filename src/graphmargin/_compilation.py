@@ -14,10 +14,7 @@ from numba.core import event
 from graphmargin._progress import notify
 from graphmargin._signals import defer_signals
 
-COMPILING = (
-    "compiling numerical kernels, which takes some seconds; they are cached, so that later fits "
-    "start faster"
-)
+COMPILING = "compiling kernels, once: it takes some seconds, and later runs load them from a cache"
 NOT_CACHED = (
     "compiled numerical kernels cannot be cached, because neither the installation directory nor "
     "the user's cache directory is writable, so that every process compiles them again; set the "
@@ -40,7 +37,9 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     >>> half(3.0)
     1.5
     """
-    options = {"nogil": True, "error_model": "numpy", **options}
+    # A kernel that is passed to kernels as an argument needs a wrapper; none is.
+    defaults = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options = {**defaults, **options}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         try:

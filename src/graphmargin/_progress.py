@@ -14,7 +14,7 @@ _listener: ContextVar[ProgressListener | None] = ContextVar(
     "graphmargin_progress_listener", default=None
 )
 _notice_handlers: list[Callable[[str], None]] = []
-"""Functions that show a notice within the current stages, the innermost one last."""
+"""Functions that show a notice: that of a command, or those of the current stages."""
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | 
     """
     listener = _listener.get()
     if listener is not None:
-        with announce(listener, name) as callback, _notices_to(lambda text: callback(None, text)):
+        with announce(listener, name) as callback, notices_to(lambda text: callback(None, text)):
             yield callback
         return
     if not verbose:
@@ -77,13 +77,21 @@ def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | 
         return
     start = time.perf_counter()
     _write(f"{name} ...")
-    with _notices_to(_write):
+    with notices_to(_write):
         yield None
     _write(f"{name}: done in {time.perf_counter() - start:.2f} s")
 
 
 @contextmanager
-def _notices_to(handler: Callable[[str], None]) -> Iterator[None]:
+def notices_to(handler: Callable[[str], None]) -> Iterator[None]:
+    """Show notices within the block by a function, unless an outer block shows them.
+
+    Examples
+    --------
+    >>> with notices_to(print), notices_to(repr):
+    ...     notify("compiling kernels")
+    compiling kernels
+    """
     _notice_handlers.append(handler)
     try:
         yield
@@ -92,13 +100,13 @@ def _notices_to(handler: Callable[[str], None]) -> Iterator[None]:
 
 
 def notify(message: str) -> None:
-    """Show a notice within the current stage, or on a terminal if there is no stage.
+    """Show a notice within the current stage, or in a terminal or notebook if there is no stage.
 
     Any thread can call it, not only the one that reports the stage.
     """
     if _notice_handlers:
-        _notice_handlers[-1](message)
-    elif sys.stderr.isatty():
+        _notice_handlers[0](message)
+    elif sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel."):
         _write(message)
 
 

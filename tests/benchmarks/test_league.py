@@ -207,7 +207,8 @@ def test_the_page_has_sections_of_tables_outside_of_the_league(tmp_path):
     errors = {DEFAULT: [0.2], TUNED_SVM: [0.1]}
     lines = lines_of({"iris": errors, OTHERS[0]: errors, HELD_OUT[0]: errors})
     page.write_page(lines, list(SYSTEMS), tmp_path / "p.md")
-    league, rest = (tmp_path / "p.md").read_text().split("## Tables that were not used to choose the default")
+    title = "## Tables that were not used to choose the default"
+    league, rest = (tmp_path / "p.md").read_text().split(title)
     held_out, others = rest.split("## Tables outside of the league")
     assert "on 1 of 1 set: iris (+10.0)" in league
     for section, name in ((held_out, HELD_OUT[0]), (others, OTHERS[0])):

@@ -212,7 +212,7 @@ def test_a_run_with_other_settings_is_not_resumed(pets, address, tmp_path, refus
     line = refused(*argv, "-q", "--unlabeled", "?")
     assert "--work-dir" in line
     assert "has another run" in line
-    assert "go on with" not in line
+    assert "resume" not in line
 
 
 def test_a_second_command_in_the_same_work_folder_is_refused(pets, address, tmp_path, refused):

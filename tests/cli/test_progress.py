@@ -1,5 +1,8 @@
 """Progress of commands: a bar on a terminal, a few lines elsewhere."""
 
+import pytest
+
+from graphmargin._progress import notify, progress_listener, report_stage
 from graphmargin.cli import progress
 from graphmargin.cli.progress import show_progress
 
@@ -26,3 +29,25 @@ def test_a_terminal_shows_a_bar(monkeypatch, capsys):
     assert "100%" in output
     assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in output
     assert "half [of it]" in output
+
+
+@pytest.mark.parametrize(("quiet", "text"), [(False, "compiling kernels\n"), (True, "")])
+def test_a_notice_is_a_line_in_a_log_unless_it_is_quiet(capsys, quiet, text):
+    with (
+        show_progress(quiet=quiet) as listener,
+        progress_listener(listener),
+        report_stage("table", verbose=0),
+    ):
+        notify("compiling kernels")
+    assert capsys.readouterr().err == text
+
+
+def test_a_notice_stays_on_a_terminal_beside_the_bars(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with show_progress(quiet=False) as listener:
+        notify("compiling [once]")
+        listener("table")(1.0, "done")
+    output = capsys.readouterr().err
+    assert "compiling [once]\n" in output
+    assert "100%" in output

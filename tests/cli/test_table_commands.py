@@ -358,23 +358,6 @@ def test_class_weights_reach_the_fit(command, table_file, tmp_path, monkeypatch)
     assert asked == ["balanced", {"cat": 10.0, "dog": 0.5}]
 
 
-def test_demo_writes_all_files_and_prints_the_accuracy(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert run("demo") == 0
-    output = capsys.readouterr().out
-    assert output.startswith("$ graphmargin label graphmargin-demo/digits.csv --target digit")
-    names = {path.name for path in (tmp_path / "graphmargin-demo").iterdir()}
-    assert names == {"digits.csv", "digits-labeled.csv", "digits.graphmargin", "digits.html"}
-    written = read_table(tmp_path / "graphmargin-demo" / "digits-labeled.csv")
-    _, y = gm.datasets.load_digits()
-    is_right = written["digit"] == y.astype(str)
-    is_given = written["digit_source"] == "given"
-    assert is_given.sum() == 56
-    assert is_right[is_given].all()
-    accuracy = float(output.split("The true digits are known: ")[1].split("%")[0]) / 100
-    assert accuracy == pytest.approx(is_right[~is_given].mean(), abs=6e-4)
-
-
 def test_a_closed_pipe_is_no_error(table_file):
     """A reader that has had enough, such as head, hears nothing."""
     code = "import sys; from graphmargin.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -1,8 +1,10 @@
+import sys
+
 import numpy as np
 import pytest
 import sklearn.datasets
 
-from graphmargin.datasets import load_digits, load_letter, load_segmentation
+from graphmargin.datasets import load_digits, load_letter, load_penguins, load_segmentation
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,26 @@ def test_segmentation_names_fit_the_features():
     assert order(excess_green)[-1] == "grass"
     assert order(excess_red)[-1] == "brickface"
     assert set(order(intensity)[:2]) == {"foliage", "window"}
+
+
+def test_penguins_are_a_raw_frame_with_columns_of_several_kinds():
+    X, y = load_penguins()
+    assert X.shape == (344, 7)
+    assert dict(zip(*np.unique(y, return_counts=True), strict=True)) == {
+        "Adelie": 152,
+        "Chinstrap": 68,
+        "Gentoo": 124,
+    }
+    assert X["island"].unique().tolist() == ["Torgersen", "Biscoe", "Dream"]
+    assert X["sex"].isna().sum() == 11  # "NA" is a missing cell
+    assert X["body_mass_g"].isna().sum() == 2
+    assert (X["body_mass_g"].min(), X["body_mass_g"].max()) == (2700, 6300)
+    means = X["bill_length_mm"].groupby(y).mean().round(1).to_dict()
+    assert means == {"Adelie": 38.8, "Chinstrap": 48.8, "Gentoo": 47.5}
+
+
+def test_without_pandas_the_penguins_name_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    message = r'load_penguins needs the package pandas; pip install "graphmargin\[cli\]"'
+    with pytest.raises(ModuleNotFoundError, match=message):
+        load_penguins()

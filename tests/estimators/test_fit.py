@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from functools import partial
 from types import SimpleNamespace
 
@@ -20,6 +21,7 @@ from graphmargin.estimators import (
     HarmonicClassifier,
     ManifoldSVC,
     MaxMarginGraphCut,
+    SemiSupervisedEnsemble,
 )
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic._solvers import iterative
@@ -125,6 +127,17 @@ def one_warning(caught, category):
     assert warning.filename == __file__
     assert warning.category is category
     return str(warning.message)
+
+
+def test_rows_that_another_member_labels_are_no_warning():
+    X, _, y = blobs()
+    X, y = np.vstack([X, np.full((9, 4), 50.0) + X[:9]]), np.append(y, [-1] * 9)
+    with pytest.warns(UnreachedWarning, match="9 of 54 rows") as caught:
+        SemiSupervisedEnsemble(members=["cut", "harmonic"], scale="none").fit(X, y)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SemiSupervisedEnsemble(members=["cut", "supervised"], scale="none").fit(X, y)
 
 
 @pytest.mark.parametrize("name", ["harmonic", "harmonic-lists", "cut", "cut-lists"])

@@ -52,11 +52,6 @@ def fitted():
     return SemiSupervisedEnsemble(random_state=0).fit(table, few)
 
 
-def int_names(table):
-    """Return numbers in place of names, which scikit-learn does not compare."""
-    return dict(zip(table.columns, range(5), strict=True))
-
-
 # Frames
 
 
@@ -96,14 +91,23 @@ def test_frames_with_other_columns_are_refused_by_name(change, message, fitted):
 
 
 def test_an_array_stands_for_a_frame_with_a_warning(fitted):
-    table, _, few = pets()
+    table, _, _ = pets()
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         labels = fitted.predict(table.to_numpy())
     np.testing.assert_array_equal(labels, fitted.predict(table))
-    with pytest.raises(ValueError, match="X has 2 features, but SemiSupervisedEnsemble is expect"):
-        SemiSupervisedEnsemble().fit(table.rename(columns=int_names(table)), few).predict(
-            np.ones((1, 2))
-        )
+    with (
+        pytest.warns(UserWarning, match="X does not have valid feature names"),
+        pytest.raises(ValueError, match="X has 2 features, but SemiSupervisedEnsemble is expect"),
+    ):
+        fitted.predict(np.ones((1, 2)))
+
+
+def test_names_of_columns_may_be_numbers(fitted):
+    table, _, few = pets()
+    numbered = table.rename(columns=dict(zip(table.columns[:3], range(3), strict=True)))
+    model = SemiSupervisedEnsemble(random_state=0).fit(numbered, few)
+    assert model.feature_names_in_.tolist() == ["0", "1", "2", "born", "number"]
+    np.testing.assert_array_equal(model.predict(numbered), fitted.predict(table))
 
 
 def test_a_frame_needs_rows_columns_with_distinct_names_and_packages(monkeypatch):

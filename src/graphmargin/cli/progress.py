@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -32,15 +33,21 @@ SHARE_BETWEEN_LINES, SECONDS_BETWEEN_LINES = 0.25, 60.0
 
 @contextmanager
 def show_progress(*, quiet: bool) -> Iterator[ProgressListener]:
-    """Yield a listener that shows the progress of each stage."""
+    """Yield a listener that shows the progress of each stage; show notices as lines."""
+    from graphmargin._progress import notices_to  # it imports NumPy, which help pages do without
+
     console = Console(stderr=True)
     if quiet:
-        yield lambda _: lambda _share, _news: None
+        with notices_to(lambda _: None):
+            yield lambda _: lambda _share, _news: None
     elif console.is_terminal:
-        with _bars(console) as bars:
+        # A line on the console of the bars stays above them.
+        write = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+        with _bars(console) as bars, notices_to(lambda text: write(printable(text))):
             yield lambda name: _add_bar(bars, name)
     else:
-        yield _line_printer
+        with notices_to(_write_line):
+            yield _line_printer
 
 
 def _bars(console: Console) -> Progress:
@@ -89,6 +96,11 @@ def _line_printer(name: str) -> ProgressCallback:
         if is_end or is_share_due or now - last_time >= SECONDS_BETWEEN_LINES:
             last_time, last_share = now, done
             text = f"{name}  {done:4.0%}  {now - start:6.1f} s  {message}"
-            sys.stderr.write(f"{printable(text)}\n")
+            _write_line(text)
 
     return report_progress
+
+
+def _write_line(text: str) -> None:
+    sys.stderr.write(f"{printable(text)}\n")
+    sys.stderr.flush()

@@ -172,7 +172,7 @@ def _print_end(session: Studio) -> None:
 
 def _write_digits() -> Path:
     """Write the digits, unless they are there already, and return their path."""
-    from graphmargin.labeling.demo_table import studio_table
+    from graphmargin.labeling.example_tables import studio_table
     from graphmargin.tables.writing import table_writer
 
     path = DEMO_FOLDER / "digits.csv"

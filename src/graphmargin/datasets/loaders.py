@@ -1,13 +1,20 @@
-"""The three tables of the paper's experiments; `data/README.md` names their authors."""
+"""The three tables of the paper's experiments, and one with columns of several kinds.
+
+`data/README.md` names their authors.
+"""
 
 from __future__ import annotations
 
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from graphmargin._typing import AnyArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def load_letter() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.str_]]:
@@ -74,6 +81,36 @@ def load_segmentation() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.str_]]:
     ((2310, 19), 'path')
     """
     return _load("segmentation")
+
+
+def load_penguins() -> tuple[pd.DataFrame, npt.NDArray[np.str_]]:
+    """Return the Palmer penguins: 344 birds, in a raw table with columns of several kinds.
+
+    Returns
+    -------
+    X : DataFrame of shape (344, 7)
+        The island, the length and the depth of the bill and the length of the flipper in mm, the
+        body mass in g, the sex and the year. 19 cells are missing.
+    y : ndarray of shape (344,)
+        The species: 152 "Adelie", 68 "Chinstrap" and 124 "Gentoo".
+
+    Examples
+    --------
+    >>> from graphmargin.datasets import load_penguins
+    >>> X, y = load_penguins()
+    >>> X.shape, int(X.isna().sum().sum()), str(y[0])
+    ((344, 7), 19, 'Adelie')
+    >>> X.columns[:4].tolist()
+    ['island', 'bill_length_mm', 'bill_depth_mm', 'flipper_length_mm']
+    """
+    try:
+        import pandas as pd
+    except ModuleNotFoundError as missing:
+        msg = 'load_penguins needs the package pandas; pip install "graphmargin[cli]"'
+        raise ModuleNotFoundError(msg, name=missing.name) from missing
+    with (files("graphmargin.datasets") / "data" / "penguins.csv").open("rb") as file:
+        X = pd.read_csv(file)
+    return X, X.pop("species").to_numpy(dtype=np.str_)
 
 
 def _load(name: str) -> tuple[npt.NDArray[np.float64], AnyArray]:

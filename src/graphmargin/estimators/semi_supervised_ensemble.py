@@ -174,7 +174,7 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
             if not is_frame(X):
                 return super()._validate_rows(X, **options)
             table = as_pandas(X)
-            validate_data(self, X, skip_check_array=True)
+            validate_data(self, table, skip_check_array=True)
             if len(table) < 2:
                 msg = f"`X` must have at least 2 rows, got {len(table)}"
                 raise ValueError(msg)
@@ -189,6 +189,8 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
             return rows
         if self.features_ is None:
             return super()._validate_rows(X, reset=False, **options)
+        if is_frame(X):
+            X = as_pandas(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         table = as_pandas(X, [use.name for use in self.features_.columns])
         for text in self.features_.warnings_on(self.features_.invalid_cells(table)):

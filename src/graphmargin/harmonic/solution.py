@@ -78,7 +78,7 @@ class HarmonicSolution:
     @property
     def confidence(self) -> FloatArray:
         """Best minus second best class mass; abs(ell) for two classes."""
-        return np.asarray(confidence_of(self.class_mass))
+        return confidence_of(self.class_mass)
 
     @property
     def ell(self) -> FloatArray:

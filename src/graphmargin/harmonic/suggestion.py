@@ -80,7 +80,7 @@ class Suggestions:
     @property
     def confidence(self) -> FloatArray:
         """Best minus second best class mass."""
-        return np.asarray(confidence_of(self.class_mass))
+        return confidence_of(self.class_mass)
 
     def __str__(self) -> str:
         """Return the total gain, and a line for each vertex."""

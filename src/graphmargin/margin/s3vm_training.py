@@ -86,7 +86,7 @@ def train_smooth(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> list[MarginMachine]:
-    """Return semi-supervised machines on rows X that minimize the smooth objective of `anneal`.
+    """Return semi-supervised machines on rows X that minimize the objective of `anneal_pairs`.
 
     This objective approximates eq. S3VM: its hinge loss is smooth, and a bump replaces the hat
     loss. The result is a local optimum, which is followed from the supervised machine while gamma_u
@@ -174,7 +174,7 @@ def anneal_features(
 ) -> list[PairFunctions]:
     """Return the functions of m machines on features F.
 
-    They minimize the smooth objective of `anneal`; those with ``gamma_u = 0`` are supervised
+    They minimize the objective of `anneal_pairs`; those with ``gamma_u = 0`` are supervised
     machines, at which paths of growing gamma_u with the same C start.
     """
     is_supervised = (codes != UNLABELED).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,13 +26,27 @@ def get_axes(ax: Any) -> tuple[Any, Any]:
     """Return the given axes, or new ones of pyplot, and their figure."""
     if ax is not None:
         return ax, ax.figure
-    try:
+    with _matplotlib():
         from matplotlib import pyplot
+    figure, ax = pyplot.subplots(layout="constrained")
+    return ax, figure
+
+
+def new_figure(size: tuple[float, float]) -> Any:
+    """Return an empty figure of a size in inches, which pyplot does not know."""
+    with _matplotlib():
+        from matplotlib.figure import Figure
+    return Figure(figsize=size, layout="constrained")
+
+
+@contextmanager
+def _matplotlib() -> Iterator[None]:
+    """Name the extra to install in the error of an import of matplotlib that fails in the block."""
+    try:
+        yield
     except ImportError as error:
         msg = "displays need matplotlib; run `pip install 'graphmargin[plot]'`"
         raise ImportError(msg) from error
-    figure, ax = pyplot.subplots(layout="constrained")
-    return ax, figure
 
 
 def class_style(code: int) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from graphmargin.confidence.held_out_predictions import (
 from graphmargin.margin.calibration import Calibration, inverse_temperature_at_confidence
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData
-from graphmargin.search.execution import FitWarning
+from graphmargin.search.execution import FitWarning, UnreachedWarning
 from graphmargin.search.member import AS_GIVEN, FittedMember, Member
 from graphmargin.search.predictor import (
     Predictor,
@@ -142,7 +142,6 @@ def _mixture(data: TrainingData, choice: Choice, fitted: dict[int, FittedMember]
     costs = np.ones(1) if data.class_weight is None else np.asarray(data.class_weight)
     mixture = mixed([part.weight for part in parts], distributions)
     codes = np.where(labels.labeled, labels.codes, least_costly_codes(mixture, costs))
-    warnings = {warning: None for member in fitted.values() for warning in member.warnings}
     return Fitted(
         Predictor(labels.classes, tuple(parts), costs),
         codes,
@@ -150,8 +149,24 @@ def _mixture(data: TrainingData, choice: Choice, fitted: dict[int, FittedMember]
         mixture[np.arange(len(codes)), codes],
         choice,
         _held_out(data, choice, mixture, codes),
-        tuple(warnings),
+        _warnings_of([member.warnings for member in fitted.values()]),
         {choice.names[i]: member for i, member in fitted.items()},
+    )
+
+
+def _warnings_of(members: Sequence[Sequence[FitWarning]]) -> tuple[FitWarning, ...]:
+    """Return the warnings of members, each once.
+
+    Rows that the graph of a member does not reach are no problem if another member labels them.
+    """
+    all_reach = [all(w.category is not UnreachedWarning for w in warnings) for warnings in members]
+    return tuple(
+        dict.fromkeys(
+            warning
+            for warnings in members
+            for warning in warnings
+            if warning.category is not UnreachedWarning or not any(all_reach)
+        )
     )
 
 

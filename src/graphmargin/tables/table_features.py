@@ -88,7 +88,7 @@ class TableFeatures:
 
     @property
     def in_one_unit(self) -> bool:
-        """Whether all number columns are divided by one number."""
+        """True if all number columns are divided by one number."""
         return len({e.scale for e in self.encoders if isinstance(e, NumberEncoder)}) <= 1
 
     def other_scales(self, X: FloatArray) -> FloatArray | None:

@@ -1,3 +1,5 @@
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -24,10 +26,13 @@ def brute_force(X, k, queries=None):
 
 
 def assert_exact(X, k, queries=None):
-    neighbors = nearest_neighbors(X, k, queries=queries, recall=1.0)
+    """Compare a search of cells, and one of all points, with brute force."""
     indices, distances = brute_force(X, k, queries)
-    np.testing.assert_array_equal(neighbors.indices, indices)
-    np.testing.assert_allclose(neighbors.distances, distances, rtol=1e-12)
+    for largest in (0, len(X)):
+        with patch.object(module, "MAX_COMPARED", largest):
+            neighbors = nearest_neighbors(X, k, queries=queries, recall=1.0)
+        np.testing.assert_array_equal(neighbors.indices, indices)
+        np.testing.assert_allclose(neighbors.distances, distances, rtol=1e-12)
 
 
 def normal(n, d, seed=0):
@@ -110,8 +115,10 @@ def test_queries_may_differ_from_the_points(queries, k):
     assert_exact(normal(250, 3), k, queries)
 
 
+@pytest.mark.parametrize("largest", [0, 1_000])
 @pytest.mark.parametrize("block", [1, 7, 100])
-def test_result_does_not_depend_on_the_block_size(monkeypatch, block):
+def test_result_does_not_depend_on_the_block_size(monkeypatch, block, largest):
+    monkeypatch.setattr(module, "MAX_COMPARED", largest)
     X = np.random.default_rng(0).integers(0, 3, (400, 9)) * 0.1
     whole = nearest_neighbors(X, 5)
     monkeypatch.setattr(cells_module, "QUERIES_AT_ONCE", block)

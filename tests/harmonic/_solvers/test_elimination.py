@@ -160,7 +160,9 @@ def test_every_entry_of_a_decaying_solution_has_a_small_relative_error(path_grap
     np.testing.assert_allclose(X, expected, rtol=1e-12)
 
 
-def test_lanes_equal_separate_systems(random_graph):
+@pytest.mark.parametrize("fill_of_copies", [0, module.MAX_FILL_OF_COPIES])
+def test_lanes_equal_separate_systems(random_graph, monkeypatch, fill_of_copies):
+    monkeypatch.setattr(module, "MAX_FILL_OF_COPIES", fill_of_copies)
     W = sparse.csr_array(random_graph(40, 0))
     absorption = np.random.default_rng(0).random((40, 4))
     B = np.random.default_rng(1).random((40, 3))

@@ -4,17 +4,40 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad, minimize
 
-from graphmargin.margin._solvers.annealing import anneal, anneal_pairs
+from graphmargin.margin._solvers import annealing
+from graphmargin.margin._solvers.annealing import anneal_pairs
 from graphmargin.margin.pairs import class_pairs
 
+COSTS = np.array([1.0, 1.5])
 
-def problem(seed=0, n=80, r=6, *, free=True):
-    """Return features with a constant last column, a few signs, and costs."""
+
+def problem(seed=0, n=80, r=6):
+    """Return features of two classes, and the class of every row."""
     rng = np.random.default_rng(seed)
-    truth = np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    H = rng.normal(size=(n, r + 1)) + truth[:, None]
-    H[:, -1] = 2.0 if free else 0.0
-    return H, np.where(np.arange(n) < 10, truth, 0.0), rng.uniform(0.5, 2.0, size=n)
+    truth = rng.integers(2, size=n)
+    return rng.normal(size=(n, r)) + 1.0 - 2.0 * truth[:, None], truth
+
+
+def anneal(F, truth, weights, *, start=None, mean=None, tolerances=(1e-14, 1e-14)):
+    """Return the weights and the mean f of unlabeled rows for a pair with ten labels."""
+    start = np.zeros(F.shape[1] + 1) if start is None else start
+    codes = np.where(np.arange(len(F)) < 10, truth, -1)
+    path, intercepts, _ = anneal_pairs(
+        *(F, codes, truth, start[:-1, None], start[-1:]),
+        pairs=np.array([[0, 1]]),
+        costs=COSTS,
+        hat_losses=np.asarray(weights),
+        means=None if mean is None else np.array([mean]),
+        tolerances=tolerances,
+    )
+    center = F[10:].mean(axis=0, dtype=np.float64)
+    return np.column_stack([path[:, :, 0], intercepts[:, 0] + (path[:, :, 0] * center).sum(axis=1)])
+
+
+def centered(F, truth, *, free=True):
+    """Return features, signs and costs of the objective of a pair, as a function of `anneal`."""
+    H = np.column_stack([F - F[10:].mean(axis=0), np.full(len(F), 1.0 if free else 0.0)])
+    return H, np.where(np.arange(len(F)) < 10, 1.0 - 2.0 * truth, 0.0), COSTS[truth]
 
 
 def surrogate(v, H, signs, costs, weight, bias):
@@ -29,32 +52,32 @@ def surrogate(v, H, signs, costs, weight, bias):
     return w @ w / 2 + (costs * hinges)[labeled].sum() + bumps[~labeled].sum(), w + H.T @ slopes
 
 
-@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("mean", [None, 0.3])
 @pytest.mark.parametrize("weight", [0.0, 0.01, 1.0])
-def test_result_is_a_minimum_of_the_smooth_objective(weight, free):
-    H, signs, costs = problem(free=free)
-    data = (H, signs, costs, weight, 0.3)
+def test_result_is_a_minimum_of_the_smooth_objective(weight, mean):
+    F, truth = problem()
+    data = (*centered(F, truth, free=mean is None), weight, mean or 0.0)
     start = np.full(7, 0.1)
     assert (
         check_grad(lambda v: surrogate(v, *data)[0], lambda v: surrogate(v, *data)[1], start) < 1e-4
     )
-    (v,) = anneal(H, signs, costs, np.array([weight]), start, 0.3, tolerances=(1e-14, 1e-14))
+    (v,) = anneal(F, truth, [weight], start=start, mean=mean)
     value, gradient = surrogate(v, *data)
     assert np.abs(gradient).max() < 1e-4
     expected = minimize(surrogate, v, data, "L-BFGS-B", jac=True).fun
     assert value == pytest.approx(expected, rel=1e-9)
     assert value < surrogate(start, *data)[0]
-    if not free:
-        assert v[-1] == start[-1]
+    if mean is not None:
+        assert v[-1] == pytest.approx(mean)
 
 
 def test_every_weight_of_a_path_has_a_minimum_that_does_not_depend_on_larger_weights():
-    H, signs, costs = problem(1)
-    weights = np.array([1e-4, 0.01, 0.1, 1.0])
-    path = anneal(H, signs, costs, weights, np.zeros(7), 0.0, tolerances=(1e-14, 1e-3))
+    F, truth = problem(1)
+    weights = [1e-4, 0.01, 0.1, 1.0]
+    path = anneal(F, truth, weights, tolerances=(1e-14, 1e-3))
     for m, weight in enumerate(weights):
-        assert np.abs(surrogate(path[m], H, signs, costs, weight, 0.0)[1]).max() < 1e-4
-        part = anneal(H, signs, costs, weights[: m + 1], np.zeros(7), 0.0, tolerances=(1e-14, 1e-3))
+        assert np.abs(surrogate(path[m], *centered(F, truth), weight, 0.0)[1]).max() < 1e-4
+        part = anneal(F, truth, weights[: m + 1], tolerances=(1e-14, 1e-3))
         np.testing.assert_array_equal(part, path[: m + 1])
 
 
@@ -87,18 +110,19 @@ def test_pairs_are_problems_of_two_classes(means):
                 assert f_mean == pytest.approx(means[p])
 
 
-def test_single_precision_gives_nearly_the_same_minimum():
-    H, signs, costs = problem(2)
-    H = H.astype(np.float32)
+@pytest.mark.parametrize(("largest", "atol"), [(0, 1e-4), (80 * 7, 0.0)])
+def test_features_are_in_double_precision_unless_they_are_many(monkeypatch, largest, atol):
+    monkeypatch.setattr(annealing, "MAX_DOUBLE", largest)
+    F, truth = problem(2)
+    F = F.astype(np.float32)
     single, double = (
-        anneal(rows, signs, costs, np.array([0.1]), np.zeros(7), 0.0, tolerances=(1e-6, 1e-6))
-        for rows in (H, H.astype(np.float64))
+        anneal(rows, truth, [0.1], tolerances=(1e-9, 1e-9)) for rows in (F, F.astype(float))
     )
-    np.testing.assert_allclose(single, double, atol=1e-5)
+    np.testing.assert_allclose(single, double, rtol=0, atol=atol)
 
 
 def test_start_at_the_minimum_stays_there():
-    H, signs, costs = problem(3)
-    once = anneal(H, signs, costs, np.array([0.5]), np.zeros(7), 0.0, tolerances=(1e-14, 1e-14))
-    again = anneal(H, signs, costs, np.array([0.5]), once[0], 0.0, tolerances=(1e-14, 1e-14))
-    np.testing.assert_allclose(again, once, atol=1e-6)
+    F, truth = problem(3)
+    (once,) = anneal(F, truth, [0.5])
+    start = np.append(once[:-1], once[-1] - once[:-1] @ F[10:].mean(axis=0))
+    np.testing.assert_allclose(anneal(F, truth, [0.5], start=start)[0], once, atol=1e-6)

@@ -41,6 +41,9 @@ MAX_EXACT = 50_000
 """Largest number of points for which the search is exact unless a recall is given."""
 EXACT_WORK = 2**16
 """Largest number of features read for a query (visited points times d) in an exact search."""
+MAX_COMPARED = 1_000
+"""Number of points up to which queries are compared with all of them. That takes as long as the
+search of cells, which takes a second to compile."""
 DEFAULT_RECALL = 0.99
 RECALL_SAMPLE = 800
 """Number of queries whose true neighbors are found to tune and to verify the recall."""
@@ -187,8 +190,8 @@ class NeighborSearch:
         return neighbors if rows is None else _select_rows(neighbors, rows)
 
     def _may_approximate(self, recall: float | None, n_queries: int) -> bool:
-        """Tell whether an approximate search is allowed, and there are enough queries for it."""
-        if n_queries <= 2 * RECALL_SAMPLE:
+        """Tell whether an approximate search is allowed, and there are enough rows for it."""
+        if n_queries <= 2 * RECALL_SAMPLE or self.X.shape[0] <= MAX_COMPARED:
             return False
         return recall < 1 if recall is not None else self.X.shape[0] > MAX_EXACT
 
@@ -319,19 +322,17 @@ class _DenseSearch:
             home, rows = group
             cells = self.cells
             queries = cells.scale(self.queries[rows])
-            gaps = cells.center_distances(home)
-            near = np.arange(len(gaps))
-            if radius.n_cells < len(gaps):
-                near = np.argpartition(gaps, radius.n_cells)[: radius.n_cells]
-            near = near[np.argsort(gaps[near], kind="stable")]
-            candidates, fast = cells.search(
-                queries,
-                home,
-                near,
-                n_found=n_found,
-                n_neighbors=self.n_neighbors + self.is_self_query,
-                radius_factor=radius.factor,
-            )
+            if len(self.X) <= MAX_COMPARED:
+                candidates, fast = cells.search_all(queries, n_found)
+            else:
+                candidates, fast = cells.search(
+                    queries,
+                    home,
+                    self._near_cells(home, radius.n_cells),
+                    n_found=n_found,
+                    n_neighbors=self.n_neighbors + self.is_self_query,
+                    radius_factor=radius.factor,
+                )
             indices, squared = self._rank(rows, candidates, cells.scale.unit)
             self.indices[rows] = indices
             self.distances[rows] = np.sqrt(squared) * cells.scale.unit
@@ -341,6 +342,14 @@ class _DenseSearch:
             return rows[incomplete]
 
         return np.concatenate(map_in_threads(work, groups, n_jobs=self.n_jobs, progress=progress))
+
+    def _near_cells(self, home: int, n_cells: int) -> IntArray:
+        """Return the cells with the nearest centers, nearest first."""
+        gaps = self.cells.center_distances(home)
+        near = np.arange(len(gaps))
+        if n_cells < len(gaps):
+            near = np.argpartition(gaps, n_cells)[:n_cells]
+        return near[np.argsort(gaps[near], kind="stable")]
 
     def _scan(self, row: int) -> None:
         """Find the neighbors of a single query from all its distances."""

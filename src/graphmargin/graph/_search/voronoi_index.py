@@ -201,6 +201,25 @@ class VoronoiIndex:
             )
         return nearest, squared
 
+    def search_all(self, queries: FloatArray, n_found: int) -> tuple[IntArray, FloatArray]:
+        """Return what `search` returns, from a comparison with all points.
+
+        No kernel is compiled for it. There are at least `n_found` points.
+        """
+        nearest = np.empty((len(queries), n_found), dtype=np.int32)
+        squared = np.empty((len(queries), n_found), dtype=np.float32)
+        for first in range(0, len(queries), QUERIES_AT_ONCE):
+            block = queries[first : first + QUERIES_AT_ONCE]
+            gaps = self.norms - np.float32(2) * (block @ self.points.T)
+            gaps += np.einsum("qd,qd->q", block, block)[:, None]
+            found = np.argpartition(gaps, n_found - 1, axis=1)[:, :n_found]
+            gaps = np.take_along_axis(gaps, found, axis=1)
+            by_gap = np.argsort(gaps, axis=1, kind="stable")
+            rows = slice(first, first + QUERIES_AT_ONCE)
+            nearest[rows] = np.take_along_axis(found, by_gap, axis=1)
+            squared[rows] = np.take_along_axis(gaps, by_gap, axis=1)
+        return nearest, squared
+
 
 def rounding(d: int) -> float:
     """Return a bound on the error of a squared distance from float32 products of d features.

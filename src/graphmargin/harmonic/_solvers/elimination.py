@@ -37,6 +37,9 @@ LANES = 4
 """Number of systems that are factorized together, in the lanes of a vector register."""
 MAX_FILL_OF_LANES = 5_000_000
 """Largest number of entries of a factor for which systems are factorized together."""
+MAX_FILL_OF_COPIES = 50_000
+"""Largest number of entries of a factor for which copies of a system fill up the lanes. That takes
+some milliseconds, and the compilation for another number of lanes 0.3 s."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Elimination:
 
     pattern: EliminationOrder
     weights: FloatArray
-    """(fill, lanes): a column for each system that was factorized."""
+    """(fill, lanes): a column for each system that was factorized, and perhaps copies."""
     pivots: FloatArray
     absorption: FloatArray
     """(n, lanes): absorption in the order of elimination, that of earlier vertices handed on."""
@@ -159,13 +162,19 @@ def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrd
     """Factorize ``diag(W 1 + absorption) - W`` (symmetric W >= 0 without a diagonal).
 
     An `absorption` of shape (n, lanes) factorizes several systems at once. Four of them take twice
-    the time of one, half of which is spent on finding the entries. Vertices that the order keeps
-    are left over, see `Elimination.kept_walk`.
+    the time of one, half of which is spent on finding the entries; systems of a small graph are
+    always four, some of them copies. Vertices that the order keeps are left over, see
+    `Elimination.kept_walk`.
     """
-    lanes = 1 if absorption.ndim == 1 else absorption.shape[1]
+    systems = np.asarray(absorption, dtype=np.float64)
+    systems = systems[:, None] if systems.ndim == 1 else systems
+    if len(order.column_rows) <= MAX_FILL_OF_COPIES:
+        copies = max(0, LANES - systems.shape[1])
+        systems = np.concatenate([systems, np.repeat(systems[:, :1], copies, axis=1)], axis=1)
+    lanes = systems.shape[1]
     position = np.empty(W.shape[0], dtype=np.int32)
     position[order.order] = np.arange(W.shape[0], dtype=np.int32)
-    left = np.asarray(absorption, dtype=np.float64).reshape(-1, lanes)[order.order]
+    left = systems[order.order]
     weights, pivots = np.empty((len(order.column_rows), lanes)), np.empty((W.shape[0], lanes))
     _factorize(
         (0,) * lanes,

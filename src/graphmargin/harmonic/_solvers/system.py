@@ -393,17 +393,28 @@ def is_certain(violations: FloatArray, certain_at: float) -> bool:
     return bool(violations[-1] <= STEPS_TOLERANCE and violations[:-1].max() <= certain_at)
 
 
-@kernel()
-def confidence_of(mass):  # type: ignore[no-untyped-def]
-    """Return the best minus the second best class mass of every row."""
+def confidence_of(mass: FloatArray) -> FloatArray:
+    """Return the best minus the second best class mass of every row.
+
+    Examples
+    --------
+    >>> confidence_of(np.array([[3.0, 1.0], [2.0, 2.5]])).tolist()
+    [2.0, 0.5]
+    """
     confidence = np.empty(len(mass))
+    _write_confidence(np.ascontiguousarray(mass), confidence)
+    return confidence
+
+
+@kernel()
+def _write_confidence(mass, confidence):  # type: ignore[no-untyped-def]
     for i in range(len(mass)):
         best = second = -np.inf
         for c in range(mass.shape[1]):
             value = mass[i, c]
             if value > best:
-                best, second = value, best
+                second = best
+                best = value
             elif value > second:
                 second = value
         confidence[i] = best - second
-    return confidence

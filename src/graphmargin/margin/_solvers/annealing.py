@@ -25,6 +25,9 @@ SMOOTHNESS = 0.5
 """Half the width of the interval on which the smooth hinge loss is quadratic, by default."""
 STEEPNESS = 3.0
 """Factor of f^2 in the bump. Wider bumps at first gave a lower J, and more errors on tables."""
+MAX_DOUBLE = 2**18
+"""Largest number of features of the rows of a pair for which they are in double precision: 2 MB,
+which fits into a cache. Kernels are compiled for single precision only if a table is larger."""
 MAX_ITERATIONS = 200
 """Largest number of steps of L-BFGS in a stage."""
 MEMORY = 8
@@ -33,71 +36,6 @@ MAX_TRIES = 20
 """Largest number of step lengths that are tried along a direction."""
 SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9
 """Wolfe's conditions: shares of the first slope, for the decrease and for the slope of a step."""
-
-
-def anneal(
-    H: FloatArray,
-    signs: FloatArray,
-    costs: FloatArray,
-    weights: FloatArray,
-    start: FloatArray,
-    bias: float,
-    *,
-    tolerances: tuple[float, float],
-    smoothness: float = SMOOTHNESS,
-) -> FloatArray:
-    """Return the minima of S for ascending weights of the unlabeled rows, each from the last one.
-
-    Stages with smaller weights come first, and are in between.
-
-    Parameters
-    ----------
-    H : array of shape (n, r + 1)
-        Features, float32 or float64; the weight of the last column is not penalized.
-    signs : array of shape (n,)
-        1, -1, or 0 for unlabeled.
-    costs : array of shape (n,)
-        c, which unlabeled rows ignore.
-    weights : array of shape (m,)
-        Values of u, ascending.
-    start : array of shape (r + 1,)
-        Initial v.
-    bias : float
-    tolerances : tuple of two floats
-        Decrease of S in a step, relative to S, at which a stage with one of the weights ends, and
-        at which another stage ends.
-    smoothness : float > 0
-        Half the width of the interval on which h is quadratic.
-
-    Returns
-    -------
-    array of shape (m, r + 1)
-        Time O(n r) for each of some ten steps in a stage, memory O(n + r).
-
-    Examples
-    --------
-    The bias is free. Two unlabeled rows move the boundary away from themselves:
-
-    >>> H = np.array([[-2.0, 1.0], [2.0, 1.0], [0.0, 1.0], [0.5, 1.0]])
-    >>> signs, costs = np.array([-1.0, 1.0, 0.0, 0.0]), np.ones(4)
-    >>> u = np.array([0.0, 0.1])
-    >>> path = anneal(H, signs, costs, u, np.zeros(2), 0.0, tolerances=(1e-6, 1e-6))
-    >>> (-path[:, 1] / path[:, 0]).round(1).tolist()
-    [-0.0, -0.2]
-    """
-    path, converged = np.empty((len(weights), H.shape[1])), np.empty(len(weights), dtype=np.bool_)
-    _follow(
-        *(np.ascontiguousarray(H), signs, costs, np.asarray(weights, dtype=np.float64)),
-        *(
-            np.asarray(start, dtype=np.float64),
-            float(bias),
-            *tolerances,
-            smoothness,
-            path,
-            converged,
-        ),
-    )
-    return path
 
 
 def anneal_pairs(
@@ -121,7 +59,7 @@ def anneal_pairs(
     Parameters
     ----------
     F : array of shape (n, r)
-        Features, float32 or float64.
+        Features, float32 or float64; if they are few, all computations are in double precision.
     codes, completed : arrays of shape (n,)
         Class of each labeled row, -1 for the others; and a class for each of them.
     weights, intercepts : arrays of shape (r, n_pairs) and (n_pairs,)
@@ -134,8 +72,11 @@ def anneal_pairs(
         Weights of the losses of unlabeled rows, ascending.
     means : array of shape (n_pairs,) or None
         Mean of f over the unlabeled rows of a pair; None leaves it free.
-    tolerances, smoothness
-        As in `anneal`.
+    tolerances : tuple of two floats
+        Decrease of S in a step, relative to S, at which a stage with one of the weights ends, and
+        at which another stage ends.
+    smoothness : float > 0
+        Half the width of the interval on which h is quadratic.
 
     Returns
     -------
@@ -164,21 +105,30 @@ def anneal_pairs(
     >>> converged.tolist()
     [True, True]
     """
-    n_classes, n_pairs = len(costs), len(intercepts)
-    paths = np.empty((n_pairs, len(hat_losses), F.shape[1] + 1))
+    n_classes, n_pairs, r = len(costs), len(pairs), F.shape[1]
+    sizes = np.bincount(completed, minlength=n_classes)
+    largest = int(sizes[pairs].sum(axis=1).max(initial=0))
+    is_small = largest * (r + 1) <= MAX_DOUBLE
+    F = np.ascontiguousarray(F, dtype=np.float64 if is_small else F.dtype)
+    paths = np.empty((n_pairs, len(hat_losses), r + 1))
     converged = np.empty((n_pairs, len(hat_losses)), dtype=np.bool_)
     _anneal_pairs(
-        np.ascontiguousarray(F),
+        F,
         codes,
         np.argsort(completed, kind="stable"),
-        np.searchsorted(np.sort(completed), np.arange(n_classes + 1)),
+        np.concatenate([[0], np.cumsum(sizes)]),
         pairs,
         np.ascontiguousarray(np.vstack([weights, intercepts]).T),
         np.asarray(costs, dtype=np.float64),
         np.asarray(hat_losses, dtype=np.float64),
         np.full(n_pairs, np.nan) if means is None else means,
-        *tolerances,
-        smoothness,
+        *map(float, (*tolerances, smoothness)),
+        # Kernels get their memory from here, because allocations take long to compile.
+        np.empty((largest, r + 1), dtype=F.dtype),
+        np.empty((5, largest)),
+        np.empty((5, r + 1)),
+        np.empty((2, MEMORY, r + 1)),
+        np.empty((2, MEMORY)),
         paths,
         converged,
     )
@@ -199,6 +149,11 @@ def _anneal_pairs(  # type: ignore[no-untyped-def]
     tolerance,
     rough,
     smoothness,
+    features,
+    by_row,
+    by_column,
+    history,
+    products,
     paths,
     converged,
 ):
@@ -207,96 +162,84 @@ def _anneal_pairs(  # type: ignore[no-untyped-def]
     The rows of class k are ``order[ends[k]:ends[k + 1]]``; a mean that is nan is free.
     """
     r = F.shape[1]
+    center, v = by_column[3], by_column[4]
     for p in range(len(pairs)):
-        first, second = pairs[p]
-        rows = np.concatenate(
-            (order[ends[first] : ends[first + 1]], order[ends[second] : ends[second + 1]])
-        )
-        signs, bounds = np.zeros(len(rows)), np.zeros(len(rows))
-        for i in range(len(rows)):
-            code = codes[rows[i]]
-            if code >= 0:
-                signs[i] = 1.0 if code == first else -1.0
-                bounds[i] = costs[code]
-        H = np.empty((len(rows), r + 1), F.dtype)
-        for i in range(len(rows)):
-            H[i, :r] = F[rows[i]]
-        center = center_rows(H, signs, bounds, np.isnan(means[p]))
-        start = starts[p].copy()
+        n = 0
+        total, n_unlabeled = 0.0, 0
+        for s in range(2):
+            for e in range(ends[pairs[p, s]], ends[pairs[p, s] + 1]):
+                code = codes[order[e]]
+                sign = cost = 0.0
+                if code >= 0:
+                    sign = 1.0 if code == pairs[p, 0] else -1.0
+                    cost = costs[code]
+                    total += cost
+                else:
+                    n_unlabeled += 1
+                by_row[3, n], by_row[4, n] = sign, cost
+                for k in range(r):
+                    features[n, k] = F[order[e], k]
+                n += 1
+        H, signs, bounds = features[:n], by_row[3, :n], by_row[4, :n]
         bias = means[p]
-        if np.isnan(bias):
-            bias = start[r] + _dot(start[:r], center)
-        start[r] = 0.0
-        _follow(
-            *(H, signs, bounds, hat_losses, start, bias),
-            *(tolerance, rough, smoothness, paths[p], converged[p]),
-        )
+        is_free = np.isnan(bias)
+        _center_rows(H, signs, bounds, is_free, center)
+        if is_free:
+            bias = starts[p, r] + _dot(starts[p], center)
+        for k in range(r):
+            v[k] = starts[p, k]
+        v[r] = 0.0
+        stage = FIRST_WEIGHT * total / max(1, n_unlabeled)
         for m in range(len(hat_losses)):
-            v = paths[p, m]
-            v[r] = bias + H[0, r] * v[r] - _dot(v[:r], center)
+            is_last = False
+            while not is_last:
+                is_last = not stage < hat_losses[m]
+                weight = hat_losses[m] if is_last else stage
+                least = tolerance if is_last else rough
+                converged[p, m] = _minimize(
+                    *(H, signs, bounds, weight, smoothness, bias, least),
+                    *(v, by_row, by_column, history, products),
+                )
+                stage = max(stage, STAGE_RATIO * weight)
+            for k in range(r):
+                paths[p, m, k] = v[k]
+            paths[p, m, r] = bias + H[0, r] * v[r] - _dot(v, center)
 
 
 @kernel()
-def center_rows(H, signs, bounds, is_free):  # type: ignore[no-untyped-def]
-    """Subtract from H the mean of its unlabeled rows, and return it; fill the last column.
+def _center_rows(H, signs, bounds, is_free, center):  # type: ignore[no-untyped-def]
+    """Subtract from H the mean of its unlabeled rows; fill the last column, and its `center` by 0.
 
     This column has the bias as its weight: the larger its entries, the smaller the penalty of a
     step of the bias. They are 0 where the bias is not free. Without unlabeled rows, the mean is
     that of all rows.
     """
     n, r = H.shape[0], H.shape[1] - 1
-    n_labeled = np.count_nonzero(signs)
-    center = np.zeros(r)
+    n_labeled = 0
+    positive, negative = 0.0, 0.0
+    for i in range(n):
+        n_labeled += signs[i] != 0
+        if signs[i] > 0:
+            positive += bounds[i]
+        elif signs[i] < 0:
+            negative += bounds[i]
+    for k in range(r + 1):
+        center[k] = 0.0
+    share = 1.0 / (n if n_labeled == n else n - n_labeled)
     for i in range(n):
         if signs[i] == 0 or n_labeled == n:
             for k in range(r):
-                center[k] += H[i, k]
-    center /= n if n_labeled == n else n - n_labeled
-    spread, positive, negative = 0.0, 0.0, 0.0
+                center[k] += share * H[i, k]
+    spread = 0.0
     for i in range(n):
         for k in range(r):
             H[i, k] -= center[k]
         if signs[i] != 0:
             for k in range(r):
                 spread += H[i, k] * H[i, k]
-        if signs[i] > 0:
-            positive += bounds[i]
-        elif signs[i] < 0:
-            negative += bounds[i]
-    H[:, r] = np.sqrt(spread / n_labeled + BIAS_REACH / min(positive, negative)) if is_free else 0.0
-    return center
-
-
-@kernel()
-def _follow(  # type: ignore[no-untyped-def]
-    H, signs, costs, weights, start, bias, tolerance, rough, smoothness, path, converged
-):
-    """Write the minima of S for ascending weights to `path`, and whether they converged."""
-    n, size = H.shape
-    v = start.copy()
-    by_row, by_column = np.empty((3, n)), np.empty((3, size))
-    history, products = np.empty((2, MEMORY, size)), np.empty((2, MEMORY))
-    n_unlabeled, total = 0, 0.0
+    entry = np.sqrt(spread / n_labeled + BIAS_REACH / min(positive, negative)) if is_free else 0.0
     for i in range(n):
-        if signs[i] == 0:
-            n_unlabeled += 1
-        else:
-            total += costs[i]
-    stage = FIRST_WEIGHT * total / max(1, n_unlabeled)
-    for m in range(len(weights)):
-        weight = weights[m]
-        while stage < weight:
-            _minimize(
-                *(H, signs, costs, stage, smoothness, bias, rough, v),
-                *(by_row, by_column, history, products),
-            )
-            stage *= STAGE_RATIO
-        stage = max(stage, STAGE_RATIO * weight)
-        converged[m] = _minimize(
-            *(H, signs, costs, weight, smoothness, bias, tolerance, v),
-            *(by_row, by_column, history, products),
-        )
-        path[m] = v
+        H[i, r] = entry
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
@@ -360,13 +303,14 @@ def _minimize(  # type: ignore[no-untyped-def]
     H, signs, costs, weight, smoothness, bias, tolerance, v, by_row, by_column, history, products
 ):
     """Minimize S from v in place, and return whether it converged."""
-    f, image, slopes = by_row[0], by_row[1], by_row[2]
+    n = len(signs)
+    f, image, slopes = by_row[0, :n], by_row[1, :n], by_row[2, :n]
     gradient, before, direction = by_column[0], by_column[1], by_column[2]
     steps, changes = history[0], history[1]
     scales, shares = products[0], products[1]
     size, last = len(v), len(v) - 1
     _multiply(H, v, f)
-    for i in range(len(f)):
+    for i in range(n):
         f[i] += bias
         image[i] = 0.0
     losses, _ = _losses(f, image, 0.0, signs, costs, weight, smoothness, slopes)
@@ -421,7 +365,7 @@ def _minimize(  # type: ignore[no-untyped-def]
             before[k] = gradient[k]
             steps[newest, k] = t * direction[k]
             v[k] += steps[newest, k]
-        for i in range(len(f)):
+        for i in range(n):
             f[i] += t * image[i]
         _gradient(H, slopes, v, gradient)
         for k in range(size):

@@ -248,7 +248,8 @@ def _bias(beta, lowest, highest, residual):  # type: ignore[no-untyped-def]
 def _row_of_pair(K, rows, t, cache, is_cached, slot):  # type: ignore[no-untyped-def]
     """Return row t of the kernel matrix of the pair, in the order of its rows.
 
-    Where the cache has a place for every row, it is filled once; else it is filled at `slot`.
+    Where the cache has a place for every row, it is filled once; else it is filled at `slot`, an
+    np.int64, because the function would be compiled once for each literal number.
     """
     n = len(rows)
     if len(cache) >= n:
@@ -294,7 +295,7 @@ def _prepare(  # type: ignore[no-untyped-def]
             beta[i] *= least / max(positive if i < n_positive else negative, TINY)
         b = beta[i]
         if b != 0:
-            row = _row_of_pair(K, rows, i, cache, is_cached, 0)
+            row = _row_of_pair(K, rows, i, cache, is_cached, np.int64(0))
             for t in range(n):
                 residual[t] -= b * row[t]
 
@@ -323,7 +324,7 @@ def _iterate(  # type: ignore[no-untyped-def]
         i = 0
         while residual[i] + no_growth[i] < top:
             i += 1
-        row_i = _row_of_pair(K, rows, i, cache, is_cached, 0)
+        row_i = _row_of_pair(K, rows, i, cache, is_cached, np.int64(0))
         own = diagonal[i]
         for t in range(n):
             gap = top - residual[t] - no_fall[t]
@@ -340,7 +341,7 @@ def _iterate(  # type: ignore[no-untyped-def]
         j = 0
         while gains[j] < best:
             j += 1
-        row_j = _row_of_pair(K, rows, j, cache, is_cached, 1)
+        row_j = _row_of_pair(K, rows, j, cache, is_cached, np.int64(1))
         curvature = own + diagonal[j] - 2 * row_i[j]
         step = (top - residual[j]) / max(curvature, TINY)
         step = min(step, highest[i] - beta[i], beta[j] - lowest[j])
