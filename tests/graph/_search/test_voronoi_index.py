@@ -43,11 +43,11 @@ def test_cells_are_many_and_of_similar_size():
 @pytest.mark.parametrize("factor", [1.0, np.inf])
 def test_search_finds_the_nearest_points(factor):
     cells = partition(clustered(1_000, 5))
-    for home in (0, 7):
-        rows = slice(cells.start[home], cells.start[home + 1])
-        near = np.argsort(cells.center_distances(home), kind="stable")
+    for own_cell in (0, 7):
+        rows = slice(cells.start[own_cell], cells.start[own_cell + 1])
+        near = np.argsort(cells.center_distances(own_cell), kind="stable")
         nearest, squared = cells.search(
-            cells.points[rows], home, near, n_found=9, n_neighbors=6, radius_factor=factor
+            cells.points[rows], own_cell, near, n_found=9, n_neighbors=6, radius_factor=factor
         )
         exact = squared_distances(cells.points[rows], cells.points)
         np.testing.assert_allclose(
@@ -81,7 +81,9 @@ def test_points_are_as_far_behind_a_bisector_as_the_triangle_says():
     )
     normal = (here - there) / np.linalg.norm(here - there)
     expected = normal @ (point - (here + there) / 2)
-    np.testing.assert_allclose(cells.depths(positions, own, others), [expected, 0], atol=1e-6)
+    np.testing.assert_allclose(
+        cells.bisector_distances(positions, own, others), [expected, 0], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("n_cells", [1, 5, 1_000])
@@ -89,10 +91,12 @@ def test_near_cells_are_those_with_the_nearest_centers(n_cells):
     cells = partition(clustered())
     n_cells = min(n_cells, len(cells.centers))
     near = cells.near_cells(np.arange(3, 6), n_cells)
-    for home, row in zip(range(3, 6), near, strict=True):
-        gaps = cells.center_distances(home)
-        assert row[0] == home
-        np.testing.assert_allclose(gaps[row], np.sort(gaps)[:n_cells], atol=1e-4)
+    for own_cell, row in zip(range(3, 6), near, strict=True):
+        center_distances = cells.center_distances(own_cell)
+        assert row[0] == own_cell
+        np.testing.assert_allclose(
+            center_distances[row], np.sort(center_distances)[:n_cells], atol=1e-4
+        )
 
 
 def test_missing_points_are_marked():
@@ -130,6 +134,6 @@ def test_rough_cells_hold_every_row_once_and_most_rows_nearest_to_their_center(n
     np.testing.assert_array_equal(cells.order, same.order)
     np.testing.assert_array_equal(np.sort(cells.order), np.arange(n))
     np.testing.assert_allclose(cells.points, scale(X[cells.order]))
-    home = np.repeat(np.arange(len(cells.centers)), np.diff(cells.start))
+    own_cell = np.repeat(np.arange(len(cells.centers)), np.diff(cells.start))
     nearest = squared_distances(cells.points, cells.centers).argmin(axis=1)
-    assert (home == nearest).mean() > 0.9
+    assert (own_cell == nearest).mean() > 0.9

@@ -161,7 +161,7 @@ def draw_join_sample(
     cell = np.searchsorted(index.start, position[neighbors], side="right") - 1
     needed = np.maximum(
         np.take_along_axis(bisector_distances, cell, axis=1),
-        index.depths(position[neighbors], cell, own_cell[:, None]),
+        index.bisector_distances(position[neighbors], cell, own_cell[:, None]),
     )
     by_distance = np.argsort(center_distances[::COMPLETE_EVERY], axis=1)
     by_center = np.take_along_axis(bisector_distances[::COMPLETE_EVERY], by_distance, axis=1)

@@ -226,18 +226,20 @@ class _DenseSearch:
         self.queries = X if queries is None else queries
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
-        self.home = np.zeros(len(self.queries), dtype=np.int64)
+        self.own_cell = np.zeros(len(self.queries), dtype=np.int64)
         self.rows = np.arange(len(self.queries))
         self.far = self.rows[:0]
         if queries is None:
-            self.home[cells.order] = np.repeat(np.arange(len(cells.centers)), np.diff(cells.start))
+            self.own_cell[cells.order] = np.repeat(
+                np.arange(len(cells.centers)), np.diff(cells.start)
+            )
             return
         offsets = np.subtract(queries, cells.scale.center, dtype=np.float64)
         is_far = np.abs(offsets).max(axis=1) > MAX_QUERY_SIZE * cells.scale.unit
         if is_far.any():
             self.rows, self.far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
             queries = queries[self.rows]
-        self.home[self.rows] = cells.assign(queries, n_jobs)
+        self.own_cell[self.rows] = cells.assign(queries, n_jobs)
 
     def radius_for_recall(
         self, recall: float | None, random: np.random.RandomState
@@ -253,7 +255,7 @@ class _DenseSearch:
 
         cells = self.cells
         rows = np.sort(random.choice(self.rows, RECALL_SAMPLE, replace=False))
-        home = self.home[rows]
+        own_cell = self.own_cell[rows]
         k = self.n_neighbors + self.is_self_query
         all_cells = np.arange(len(cells.centers), dtype=np.int32)
         queries = cells.scale(self.queries[rows])
@@ -266,18 +268,25 @@ class _DenseSearch:
         nearest, squared = (np.concatenate(both) for both in zip(*parts, strict=True))
         kth = np.sqrt(np.maximum(squared[:, -1:], 0.0, dtype=np.float64))
         from_centers = cdist(queries, cells.centers, "sqeuclidean")
-        gaps = cdist(cells.centers[home], cells.centers)
-        from_home = np.take_along_axis(from_centers, home[:, None], axis=1)
+        center_distances = cdist(cells.centers[own_cell], cells.centers)
+        from_own_center = np.take_along_axis(from_centers, own_cell[:, None], axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (from_centers - from_home) / (2 * gaps * kth)
+            ratio = (from_centers - from_own_center) / (2 * center_distances * kth)
             ratio = np.nan_to_num(ratio, nan=0.0, posinf=1e9)
-        rank = np.empty(gaps.shape, dtype=np.int64)
-        np.put_along_axis(rank, np.argsort(gaps, axis=1), np.arange(gaps.shape[1])[None], axis=1)
+        rank = np.empty(center_distances.shape, dtype=np.int64)
+        np.put_along_axis(
+            rank,
+            np.argsort(center_distances, axis=1),
+            np.arange(center_distances.shape[1])[None],
+            axis=1,
+        )
 
         cell = np.searchsorted(cells.start, nearest, side="right") - 1
         needed = np.take_along_axis(ratio, cell, axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            needed += np.nan_to_num(cells.depths(nearest, cell, home[:, None]) / kth, posinf=1e9)
+            needed += np.nan_to_num(
+                cells.bisector_distances(nearest, cell, own_cell[:, None]) / kth, posinf=1e9
+            )
         if self.is_self_query:
             needed[cells.order[nearest] == rows[:, None]] = np.nan
         goal = DEFAULT_RECALL if recall is None else recall
@@ -314,12 +323,12 @@ class _DenseSearch:
         """Search some queries, cell by cell; return those that may have missed a neighbor."""
         if not len(rows):
             return rows
-        rows = rows[np.argsort(self.home[rows], kind="stable")]
-        homes, first = np.unique(self.home[rows], return_index=True)
-        groups = list(zip(homes, np.split(rows, first[1:]), strict=True))
+        rows = rows[np.argsort(self.own_cell[rows], kind="stable")]
+        own_cells, first = np.unique(self.own_cell[rows], return_index=True)
+        groups = list(zip(own_cells, np.split(rows, first[1:]), strict=True))
 
         def work(group: tuple[int, IntArray]) -> IntArray:
-            home, rows = group
+            own_cell, rows = group
             cells = self.cells
             queries = cells.scale(self.queries[rows])
             if len(self.X) <= MAX_COMPARED:
@@ -327,8 +336,8 @@ class _DenseSearch:
             else:
                 candidates, fast = cells.search(
                     queries,
-                    home,
-                    self._near_cells(home, radius.n_cells),
+                    own_cell,
+                    self._near_cells(own_cell, radius.n_cells),
                     n_found=n_found,
                     n_neighbors=self.n_neighbors + self.is_self_query,
                     radius_factor=radius.factor,
@@ -343,13 +352,13 @@ class _DenseSearch:
 
         return np.concatenate(map_in_threads(work, groups, n_jobs=self.n_jobs, progress=progress))
 
-    def _near_cells(self, home: int, n_cells: int) -> IntArray:
+    def _near_cells(self, own_cell: int, n_cells: int) -> IntArray:
         """Return the cells with the nearest centers, nearest first."""
-        gaps = self.cells.center_distances(home)
-        near = np.arange(len(gaps))
-        if n_cells < len(gaps):
-            near = np.argpartition(gaps, n_cells)[:n_cells]
-        return near[np.argsort(gaps[near], kind="stable")]
+        center_distances = self.cells.center_distances(own_cell)
+        near = np.arange(len(center_distances))
+        if n_cells < len(center_distances):
+            near = np.argpartition(center_distances, n_cells)[:n_cells]
+        return near[np.argsort(center_distances[near], kind="stable")]
 
     def _scan(self, row: int) -> None:
         """Find the neighbors of a single query from all its distances."""
@@ -417,8 +426,8 @@ def _search_sparse(
     for rows in row_slices(others.shape[0], row_bytes):
         block = candidates[rows]
         repeated = np.repeat(np.arange(rows.start, rows.stop), n_candidates)
-        gaps = X[block.ravel()] - others[repeated]
-        squared[rows] = gaps.power(2).sum(axis=1).reshape(block.shape)
+        differences = X[block.ravel()] - others[repeated]
+        squared[rows] = differences.power(2).sum(axis=1).reshape(block.shape)
     if is_self_query:
         squared[candidates == np.arange(others.shape[0])[:, None]] = np.inf
     indices, squared = _nearest(candidates, squared, n_neighbors)

@@ -101,37 +101,41 @@ class VoronoiIndex:
         """Return the cell of the nearest center for every row of a table."""
         return nearest_centers(X, self.centers, self.scale, n_jobs)
 
-    def center_distances(self, home: int) -> FloatArray:
+    def center_distances(self, own_cell: int) -> FloatArray:
         """Return the distances of all centers from the center of one cell."""
-        return np.asarray(np.linalg.norm(self.centers - self.centers[home], axis=1))
+        return np.asarray(np.linalg.norm(self.centers - self.centers[own_cell], axis=1))
 
     def near_cells(self, cells: IntArray, n_cells: int) -> IntArray:
         """Return the nearest cells of some cells by their centers, themselves first."""
         centers = self.centers
         half_norms = np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
-        gaps = half_norms - centers[cells] @ centers.T
-        gaps[np.arange(len(cells)), cells] = -np.inf
+        half_squared = half_norms - centers[cells] @ centers.T
+        half_squared[np.arange(len(cells)), cells] = -np.inf
         if n_cells < len(centers):
-            near = np.argpartition(gaps, n_cells - 1, axis=1)[:, :n_cells]
+            near = np.argpartition(half_squared, n_cells - 1, axis=1)[:, :n_cells]
         else:
-            near = np.broadcast_to(np.arange(len(centers)), gaps.shape)
-        by_gap = np.argsort(np.take_along_axis(gaps, near, axis=1), axis=1, kind="stable")
-        return np.take_along_axis(near, by_gap, axis=1).astype(np.int32)
+            near = np.broadcast_to(np.arange(len(centers)), half_squared.shape)
+        by_distance = np.argsort(
+            np.take_along_axis(half_squared, near, axis=1), axis=1, kind="stable"
+        )
+        return np.take_along_axis(near, by_distance, axis=1).astype(np.int32)
 
-    def depths(self, positions: IntArray, cells: IntArray, others: IntArray) -> FloatArray:
+    def bisector_distances(
+        self, positions: IntArray, cells: IntArray, others: IntArray
+    ) -> FloatArray:
         """Return how far points of some cells are behind the bisectors with other cells."""
         points = self.points[positions].astype(np.float64)
         ends = self.centers[others] - points, self.centers[cells] - points
         squared = [np.square(end).sum(axis=-1) for end in ends]
-        gaps = np.linalg.norm(self.centers[others] - self.centers[cells], axis=-1)
+        center_distances = np.linalg.norm(self.centers[others] - self.centers[cells], axis=-1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            depths = (squared[0] - squared[1]) / (2 * gaps)
-        return np.asarray(np.nan_to_num(depths, posinf=0.0, neginf=0.0))
+            distances = (squared[0] - squared[1]) / (2 * center_distances)
+        return np.asarray(np.nan_to_num(distances, posinf=0.0, neginf=0.0))
 
     def search(
         self,
         queries: FloatArray,
-        home: int,
+        own_cell: int,
         cells: IntArray,
         *,
         n_found: int,
@@ -143,7 +147,7 @@ class VoronoiIndex:
         Parameters
         ----------
         queries : float32 array of shape (m, d)
-        home : int
+        own_cell : int
             The cell whose center is nearest to all of them.
         cells : array of shape (n_cells,)
             Cells to visit, in this order.
@@ -159,13 +163,13 @@ class VoronoiIndex:
         squared = np.full((m, n_found), np.inf, dtype=np.float32)
         height = min(m, QUERIES_AT_ONCE)
         # The kernel gets its memory from here, because allocations take long to compile.
-        center = self.centers[home]
+        center = self.centers[own_cell]
         query_memory = np.empty((2, height), dtype=np.float32)
         chosen = np.empty(height, dtype=np.int64)
         chosen_rows = np.empty((height, d), dtype=np.float32)
         products = np.empty(height * POINTS_AT_ONCE, dtype=np.float32)
         near = np.empty((CENTERS_AT_ONCE, d), dtype=np.float32)
-        from_near = np.empty(height * CENTERS_AT_ONCE, dtype=np.float32)
+        near_products = np.empty(height * CENTERS_AT_ONCE, dtype=np.float32)
         normal = np.empty(d, dtype=np.float32)
         numbers = np.empty(POINTS_AT_ONCE, dtype=np.int64)
         point_memory = np.empty((2, POINTS_AT_ONCE), dtype=np.float32)
@@ -174,7 +178,7 @@ class VoronoiIndex:
             block = slice(first, first + QUERIES_AT_ONCE)
             _scan_cells(
                 queries[block],
-                np.int64(home),
+                np.int64(own_cell),
                 cells.astype(np.int32, copy=False),
                 self.points,
                 self.norms,
@@ -191,7 +195,7 @@ class VoronoiIndex:
                 chosen_rows,
                 products,
                 near,
-                from_near,
+                near_products,
                 normal,
                 numbers,
                 point_memory,
@@ -210,14 +214,14 @@ class VoronoiIndex:
         squared = np.empty((len(queries), n_found), dtype=np.float32)
         for first in range(0, len(queries), QUERIES_AT_ONCE):
             block = queries[first : first + QUERIES_AT_ONCE]
-            gaps = self.norms - np.float32(2) * (block @ self.points.T)
-            gaps += np.einsum("qd,qd->q", block, block)[:, None]
-            found = np.argpartition(gaps, n_found - 1, axis=1)[:, :n_found]
-            gaps = np.take_along_axis(gaps, found, axis=1)
-            by_gap = np.argsort(gaps, axis=1, kind="stable")
+            distances = self.norms - np.float32(2) * (block @ self.points.T)
+            distances += np.einsum("qd,qd->q", block, block)[:, None]
+            found = np.argpartition(distances, n_found - 1, axis=1)[:, :n_found]
+            distances = np.take_along_axis(distances, found, axis=1)
+            by_distance = np.argsort(distances, axis=1, kind="stable")
             rows = slice(first, first + QUERIES_AT_ONCE)
-            nearest[rows] = np.take_along_axis(found, by_gap, axis=1)
-            squared[rows] = np.take_along_axis(gaps, by_gap, axis=1)
+            nearest[rows] = np.take_along_axis(found, by_distance, axis=1)
+            squared[rows] = np.take_along_axis(distances, by_distance, axis=1)
         return nearest, squared
 
 
@@ -262,35 +266,37 @@ def make_rough_index(
     every = np.arange(len(centers))
     n_coarse = min(len(sample), max(1, int(2 * np.sqrt(n_cells))))
     coarse = _kmeans(sample[: ROWS_PER_CELL * n_coarse], n_coarse, random_state, _assign)
-    home = nearest_centers(sample, centers, None, n_jobs)
+    own_cell = nearest_centers(sample, centers, None, n_jobs)
     part = nearest_centers(sample, coarse, None, n_jobs)
     # A coarse center that is nearest to no sampled row is compared with all centers.
-    near = [np.unique(home[part == p]) if (part == p).any() else every for p in range(len(coarse))]
+    near = [
+        np.unique(own_cell[part == p]) if (part == p).any() else every for p in range(len(coarse))
+    ]
 
     def assign(first: int) -> IntArray:
         rows = scale(X[first : first + ROUGH_ROWS_AT_ONCE])
-        home, closest = np.zeros(len(rows), dtype=np.int32), np.full(len(rows), -np.inf)
+        own_cell, closest = np.zeros(len(rows), dtype=np.int32), np.full(len(rows), -np.inf)
         for part in _nearest_two(rows, coarse):
             by_part = np.argsort(part, kind="stable")
             for group in np.split(by_part, np.flatnonzero(np.diff(part[by_part])) + 1):
                 candidates = near[part[group[0]]]
                 nearest, closeness = _closest(rows[group], centers[candidates])
                 is_closer = closeness > closest[group]
-                home[group[is_closer]] = candidates[nearest[is_closer]]
+                own_cell[group[is_closer]] = candidates[nearest[is_closer]]
                 closest[group] = np.maximum(closest[group], closeness)
-        return home
+        return own_cell
 
     pieces = range(0, n, ROUGH_ROWS_AT_ONCE)
-    home = np.concatenate(map_in_threads(assign, pieces, n_jobs=n_jobs))
-    return _sort_by_cell(X, home, centers, scale, n_jobs)
+    own_cell = np.concatenate(map_in_threads(assign, pieces, n_jobs=n_jobs))
+    return _sort_by_cell(X, own_cell, centers, scale, n_jobs)
 
 
 def _sort_by_cell(
-    X: FloatArray, home: IntArray, centers: FloatArray, scale: Scale, n_jobs: int | None
+    X: FloatArray, own_cell: IntArray, centers: FloatArray, scale: Scale, n_jobs: int | None
 ) -> VoronoiIndex:
     """Return the index of rows whose cells are given."""
     n = len(X)
-    order = np.argsort(home, kind="stable")
+    order = np.argsort(own_cell, kind="stable")
     points = np.empty(X.shape, dtype=np.float32)
 
     def sort_rows(part: tuple[int, int]) -> None:
@@ -301,7 +307,7 @@ def _sort_by_cell(
         points,
         np.einsum("nd,nd->n", points, points),
         order.astype(np.int32 if n < 2**31 else np.int64),
-        np.searchsorted(home[order], np.arange(len(centers) + 1)),
+        np.searchsorted(own_cell[order], np.arange(len(centers) + 1)),
         centers,
         scale,
     )
@@ -343,9 +349,9 @@ def _kmeans(
     """Return the centers after a few Lloyd iterations; a center without rows does not move."""
     centers = rows[random_state.choice(len(rows), n_centers, replace=False)]
     for _ in range(n_iterations):
-        home = nearest_centers(rows, centers)
-        counts = np.bincount(home, minlength=n_centers)
-        order = np.argsort(home, kind="stable")
+        own_cell = nearest_centers(rows, centers)
+        counts = np.bincount(own_cell, minlength=n_centers)
+        order = np.argsort(own_cell, kind="stable")
         start = np.cumsum(counts) - counts
         used = counts > 0
         sums = np.add.reduceat(rows[order], start[used], axis=0, dtype=np.float64)
@@ -399,7 +405,7 @@ def _nearest_two(rows: FloatArray, centers: FloatArray) -> tuple[IntArray, IntAr
 @kernel()
 def _scan_cells(  # type: ignore[no-untyped-def]
     queries,
-    home,
+    own_cell,
     cells,
     points,
     norms,
@@ -409,14 +415,14 @@ def _scan_cells(  # type: ignore[no-untyped-def]
     radius_factor,
     rounding,
     query_norms,
-    home_norm,
-    from_home,
+    own_norm,
+    own_products,
     query_memory,
     chosen,
     chosen_rows,
     products,
     near,
-    from_near,
+    near_products,
     normal,
     numbers,
     point_memory,
@@ -431,9 +437,9 @@ def _scan_cells(  # type: ignore[no-untyped-def]
     limits = query_memory[1]  # upper bounds on d_k, with room for rounding
     farthest = np.float32(0)  # largest distance of a query from the center of its cell
     for i in range(m):
-        sizes[i] = np.sqrt(query_norms[i]) + np.sqrt(home_norm)
-        gap = query_norms[i] + home_norm - np.float32(2) * from_home[i]
-        farthest = max(farthest, gap + rounding * sizes[i] ** 2)
+        sizes[i] = np.sqrt(query_norms[i]) + np.sqrt(own_norm)
+        squared_distance = query_norms[i] + own_norm - np.float32(2) * own_products[i]
+        farthest = max(farthest, squared_distance + rounding * sizes[i] ** 2)
         limits[i] = np.inf
     farthest = np.sqrt(farthest)
     for c in range(len(cells)):
@@ -442,31 +448,32 @@ def _scan_cells(  # type: ignore[no-untyped-def]
             for r in range(size):
                 for f in range(d):
                     near[r, f] = centers[cells[c + r], f]
-            from_near_now = from_near[: m * size].reshape((m, size))
-            np.dot(queries, near[:size].T, from_near_now)
+            near_products_now = near_products[: m * size].reshape((m, size))
+            np.dot(queries, near[:size].T, near_products_now)
         cell = cells[c]
-        gap = np.float32(0)
+        center_distance = np.float32(0)
         norm = np.float32(0)
         for f in range(d):
-            gap += (near[c % CENTERS_AT_ONCE, f] - centers[home, f]) ** 2
+            center_distance += (near[c % CENTERS_AT_ONCE, f] - centers[own_cell, f]) ** 2
             norm += near[c % CENTERS_AT_ONCE, f] ** 2
-        gap = np.sqrt(gap)
+        center_distance = np.sqrt(center_distance)
         largest = np.float32(0)
         for i in range(m):
             largest = max(largest, limits[i])
-        if radius_factor * largest < gap / 2 - farthest:
+        if radius_factor * largest < center_distance / 2 - farthest:
             continue  # h(q, b) >= norm(c_b - c_a) / 2 - norm(q - c_a)
-        center_size, visits_all = np.sqrt(norm), gap == 0 or np.isinf(radius_factor)
-        per_gap = np.float32(0) if gap == 0 else 1 / gap
+        center_size, visits_all = np.sqrt(norm), center_distance == 0 or np.isinf(radius_factor)
+        inverse_distance = np.float32(0) if center_distance == 0 else 1 / center_distance
         n_chosen = 0
-        depth = np.float32(0)  # points of the cell farther behind the bisector are not visited
+        # Points of the cell that are farther behind the bisector are not visited.
+        bisector_limit = np.float32(0)
         for i in range(m):
-            h = from_home[i] - from_near_now[i, c % CENTERS_AT_ONCE] + (norm - home_norm) / 2
+            h = own_products[i] - near_products_now[i, c % CENTERS_AT_ONCE] + (norm - own_norm) / 2
             slack = rounding * (sizes[i] + center_size + limits[i]) ** 2
             # An infinite limit makes both terms infinite, and their difference not a number.
-            room = radius_factor * limits[i] - (h - slack) * per_gap
+            room = radius_factor * limits[i] - (h - slack) * inverse_distance
             if visits_all or not room < 0:
-                depth = np.float32(np.inf) if np.isnan(room) else max(depth, room)
+                bisector_limit = np.float32(np.inf) if np.isnan(room) else max(bisector_limit, room)
                 chosen[n_chosen] = i
                 for f in range(d):
                     chosen_rows[n_chosen, f] = queries[i, f]
@@ -474,23 +481,24 @@ def _scan_cells(  # type: ignore[no-untyped-def]
         if n_chosen == 0:
             continue
         for f in range(d):
-            normal[f] = (near[c % CENTERS_AT_ONCE, f] - centers[home, f]) * per_gap
+            normal[f] = (near[c % CENTERS_AT_ONCE, f] - centers[own_cell, f]) * inverse_distance
         for first in range(start[cell], start[cell + 1], POINTS_AT_ONCE):
             last = min(first + POINTS_AT_ONCE, start[cell + 1])
             n_points = last - first
-            if visits_all or np.isinf(depth):
+            if visits_all or np.isinf(bisector_limit):
                 visited, visited_norms = points[first:last], norms[first:last]
                 for j in range(n_points):
                     numbers[j] = first + j
             else:
-                heights = point_memory[0, :n_points]
-                np.dot(points[first:last], normal, heights)
+                projections = point_memory[0, :n_points]
+                np.dot(points[first:last], normal, projections)
                 n_points = 0
                 for j in range(last - first):
-                    size = np.sqrt(norms[first + j]) + np.sqrt(home_norm) + center_size
-                    h = heights[j] + ((home_norm - norm) / 2 - rounding * size**2) * per_gap
+                    size = np.sqrt(norms[first + j]) + np.sqrt(own_norm) + center_size
+                    offset = (own_norm - norm) / 2 - rounding * size**2
+                    h = projections[j] + offset * inverse_distance
                     numbers[n_points] = first + j
-                    n_points += h <= depth
+                    n_points += h <= bisector_limit
                 for j in range(n_points):
                     point_memory[1, j] = norms[numbers[j]]
                     for f in range(d):
