@@ -7,9 +7,9 @@ from graphmargin.confidence.coverage import CoverageCurve, coverage_curve, sures
 from graphmargin.confidence.held_out_predictions import estimate_accuracy, predictions_for
 
 
-def sampled(n, n_classes, sharpness, rng):
+def sampled(n, n_classes, certainty, rng):
     """Return class probabilities, and classes that are drawn from them."""
-    P = rng.dirichlet(np.full(n_classes, 1 / sharpness), size=n)
+    P = rng.dirichlet(np.full(n_classes, 1 / certainty), size=n)
     return P, (P.cumsum(axis=1) < rng.random(n)[:, None]).sum(axis=1).clip(0, n_classes - 1)
 
 

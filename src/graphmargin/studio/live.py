@@ -43,7 +43,7 @@ N_CANDIDATES, N_SAMPLED = 200, 2_000
 MIN_OPEN_CANDIDATES = 30
 N_QUEUED = 6
 MIN_RELIABLE = 0.8
-"""Share of left-out labels that are predicted right from which on the graph questions others.
+"""Smallest share of left-out labels predicted right with which the graph questions others.
 
 Where classes are no clusters, it would contradict many labels that are right.
 """

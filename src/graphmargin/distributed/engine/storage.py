@@ -39,7 +39,7 @@ DRAFT = ".draft"
 LOCK = ".lock"
 """Ending of the name of the file that the process of a run has locked."""
 MAX_HEADER_BYTES = 1 << 20
-"""Size from which on the header of a pack is taken for damaged."""
+"""Size from which the header of a pack counts as damaged."""
 BLOCK_BYTES = 1 << 16
 """Number of bytes to read ahead, for which an object store takes about as long as for one."""
 CHECKED_BYTES = 1 << 20
@@ -297,8 +297,8 @@ def _full_disk_named(path: str) -> Iterator[None]:
         if error.errno not in NO_SPACE_ERRORS:
             raise
         msg = (
-            f"{path} cannot be written: {os.strerror(error.errno)}; free some space, and go on "
-            "with resume=True"
+            f"{path} cannot be written: {os.strerror(error.errno)}; free some space, and "
+            "continue with resume=True"
         )
         raise InputError(msg) from error
 

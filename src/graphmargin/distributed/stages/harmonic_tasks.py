@@ -44,11 +44,15 @@ STATE = "state-"
 MAX_AGGREGATES = 500
 """Largest number of aggregates of a partition, so that its dense coarse matrix stays small."""
 MIN_AGGREGATED = 1_000
-"""Number of free vertices from which on a partition has a coarse graph. Iterations take longer than
-on one machine, so that a coarse graph is worth its cost earlier."""
+"""Smallest number of free vertices with which a partition has a coarse graph.
+
+Iterations take longer than on one machine, so that a coarse graph is worth its cost earlier.
+"""
 MIN_INNER_SHARE = 0.5
-"""Share of the weights within a partition from which on it has a coarse graph, as others say little
-about the whole graph."""
+"""Smallest share of the weights within a partition with which it has a coarse graph.
+
+With a smaller share, that graph would say little about the whole one.
+"""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class PartitionMap:
     near : array of shape (n_coarse_cells, n_near)
         Cells with which the rows of a coarse cell are compared.
     n_partitions : int
-        Number of partitions, of which some may be empty.
+        Number of partitions; some may be empty.
     radius : float
         Largest distance of a replica from a cell, in units of the spread.
     """
@@ -95,7 +95,7 @@ class PartitionMap:
         return owners, row, partition
 
     def needed_radius(self, X: FloatArray, partitions: IntArray) -> FloatArray:
-        """Return the radius from which on each row is in a given partition, 0 for its owner."""
+        """Return the smallest radius with which a partition has each row, 0 for its owner."""
         needed = np.full(len(X), np.inf)
         for rows, cells, nearest, radius in self._candidate_cells(X):
             is_inside = self.partition[cells] == partitions[rows, None]

@@ -1,1 +1,1 @@
-"""Algorithms of the neighbor search; `graph.adjacency` is their door."""
+"""Algorithms of the neighbor search, which other packages call by `graph.neighbors`."""

@@ -79,8 +79,8 @@ def nearest_neighbors(
     n_neighbors : int
         Number k of neighbors, below n.
     queries : array or CSR matrix of shape (m, d), default=None
-        Points whose neighbors are searched. By default the rows of X, of which none is its own
-        neighbor (duplicates at distance zero are).
+        Points whose neighbors are searched. By default the rows of X; no row is its own neighbor
+        (duplicates at distance zero are neighbors).
     recall : float in (0, 1], default=None
         Share of the true nearest neighbors to be found; 1 is exact. None is exact for up to 50,000
         points and for sparse X. For more points it is exact up to ties and rounding where such a

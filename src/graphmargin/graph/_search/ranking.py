@@ -35,7 +35,7 @@ def rank_candidates(
         Row of X at each position.
     n_neighbors : int
     is_self_query : bool
-        True if the queries are the rows of X, of which none is its own neighbor.
+        True if the queries are the rows of X; no row is its own neighbor.
     unit : float
         Unit of the distances, with which their squares are finite.
     """

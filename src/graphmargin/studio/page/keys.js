@@ -28,7 +28,7 @@ const ACTIONS = [
   ["z", "Undo (also Ctrl+Z)", () => undo("undo")],
   ["Z", "Redo (also Ctrl+Shift+Z)", () => undo("redo")],
   ["ArrowRight", "Next row in the queue", () => step(1)],
-  ["ArrowLeft", "Row before in the queue", () => step(-1)],
+  ["ArrowLeft", "Previous row in the queue", () => step(-1)],
   ["q", "Next label that looks wrong", nextQuestion],
   ["k", "Keep that label", () => decideRow("keep")],
   ["l", "Lasso: draw around rows on the map (or hold Shift)", toggleLasso],

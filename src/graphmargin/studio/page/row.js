@@ -62,7 +62,7 @@ function head() {
     "div.head",
     make("h2", RowName(store.row)),
     make("span.soft", at >= 0 ? `${at + 1} of ${rows.length} suggested` : "not in the queue"),
-    arrow("before", "←", "Row before in the queue", -1, at === 0),
+    arrow("before", "←", "Previous row in the queue", -1, at === 0),
     arrow("after", "→", "Next row in the queue", 1, at === rows.length - 1),
   );
 }
