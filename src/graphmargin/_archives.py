@@ -1,4 +1,4 @@
-"""The size to which a zip archive unpacks, which is bounded before anything is unpacked."""
+"""The unpacked size of a zip archive, which is checked before anything is unpacked."""
 
 from __future__ import annotations
 

@@ -43,9 +43,9 @@ def make_lattices() -> LatticeProblem:
         \sum_{i,j} w_{ij} (x_{i1} - x_{j1})^2 = \sum_{i,j} w_{ij} (x_{i2} - x_{j2})^2
         = 360 \exp(-1/2).
 
-    The labeled vertices (-5, 4.5) and (5, -4.5) are placed so that their perpendicular bisector,
-    which is the supervised max-margin boundary, is slanted and cuts a corner of ten vertices off
-    each lattice. The graph separates the classes at :math:`x_1 = 0`.
+    The labeled vertices (-5, 4.5) and (5, -4.5) have a slanted perpendicular bisector. It is the
+    supervised max-margin boundary, and cuts a corner of ten vertices off each lattice. The graph
+    separates the classes at :math:`x_1 = 0`.
 
     Returns
     -------

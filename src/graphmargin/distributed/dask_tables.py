@@ -282,7 +282,7 @@ def label_table(
 
 
 def _without_rows(features: TableFeatures) -> TableFeatures:
-    """Return features whose invalid cells have no rows, which would be those of the sample."""
+    """Return features with invalid cells without their rows, which are numbers in the sample."""
     columns = [
         use if use.invalid is None else replace(use, invalid=replace(use.invalid, rows=()))
         for use in features.columns

@@ -22,7 +22,7 @@ N_BINS = 20
 MAX_LISTED = 20
 """Largest number of rows in a list of the report."""
 RARE_SHARE = 0.2
-"""Share of the rows below which one of two classes is rare, so that other thresholds matter."""
+"""Share of the rows below which one of two classes is rare: other thresholds then matter."""
 
 
 def report_on(labeled: LabeledTable) -> Report:

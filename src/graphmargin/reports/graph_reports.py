@@ -46,7 +46,7 @@ class GraphReport:
     n_unreached, n_unreached_components : int
         Points without a label in their component, and the number of such components.
     n_one_class : int
-        Unlabeled points whose component has labels of a single class, which they get whatever
+        Unlabeled points in components with labels of a single class. They get this class, whatever
         they are.
     n_label_edges : int
         Edges between two labeled points; few or none if labels are few.
@@ -55,9 +55,9 @@ class GraphReport:
     chance_agreement : float
         Its mean if labels are permuted at random: the share of pairs of labels that are equal.
     n_tested : int
-        Labels that are held out one at a time: those whose class has another label, and whose
-        point can be reached from some label. 0 if gamma_g is inf, or if there are more than 1,000
-        labels, or 2 * 10^7 labels times points.
+        Labels that are held out one at a time: those whose class has another label, at a point
+        that some label reaches. 0 if gamma_g is inf, or if there are more than 1,000 labels, or
+        2 * 10^7 labels times points.
     leave_one_out_error : float or None
         Share of them that is predicted wrong (`leave_one_out`). It is pessimistic for few labels,
         because each prediction has one label less.

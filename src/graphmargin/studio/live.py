@@ -317,7 +317,7 @@ def unlabeled_state(X: FloatArray) -> LiveState:
 def _at_least_two(mass: FloatArray) -> FloatArray:
     """Return class masses with columns of zeros for classes that are not known yet.
 
-    The sink mass, which is spread over the classes, then tells which rows stand for many.
+    The sink mass is spread over the classes, and then shows which rows represent many.
     """
     missing = max(0, 2 - mass.shape[1])
     return np.column_stack([mass, np.zeros((len(mass), missing))]) if missing else mass

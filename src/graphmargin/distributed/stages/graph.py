@@ -2,8 +2,8 @@
 
 There is an edge between two rows if one is among the k nearest neighbors of the other. A partition
 finds the neighbors of the rows that it owns. If such a neighbor belongs to another partition, it
-sends that partition a reverse edge. Both partitions then have the edge, with the same weight, and
-each can tell from its block which of its vertices another one needs, and in which order.
+sends that partition a reverse edge. Both partitions then have the edge, with the same weight. From
+its block, each knows the vertices that another one needs, and their order.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The weights of a pair go from group to group, and each group improves its dual variables. This is
 block coordinate descent, so that its steps need not be smaller, as they must be if all groups
 improve the same pair at the same time. While one group improves a pair, the others improve other
-pairs. Then the active rows, whose dual variables may still change and which are few, are pooled,
-and a single task improves them together, as one machine would.
+pairs. Then the few active rows, whose dual variables may still change, are pooled. A single task
+improves them together, as one machine would.
 
 Without the pool, groups that are regions of space move the weights back and forth. On 500 landmarks
 and 20,000 rows of 16 dimensions and 10 classes in 8 regions, three pairs take these passes to a gap
