@@ -104,7 +104,7 @@ def coverage_warning(
     >>> from graphmargin.confidence.held_out_predictions import predictions_for
     >>> P = np.full((4, 2), 0.5)
     >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, uniform_share=0.0, unlabeled=P)
-    >>> coverage_warning(held_out, 0.6), coverage_warning(held_out, 0.9)[:46]
+    >>> coverage_warning(held_out, 0.6), coverage_warning(held_out, 0.9)[:48]
     ('', '4 labels can guarantee a coverage of at most 0.8')
     >>> coverage_warning(held_out, 0.7)[:58]  # the second class has half of the rows, but one label
     'Some classes have too few labels for a coverage of 0.7 and'
