@@ -138,7 +138,7 @@ def run(
 ) -> list[SafetyRecord]:
     """Return the records of all draws, those of the first draw first.
 
-    What `out`, a CSV file, has already is not computed again: an interrupted run goes on, and one
+    What `out`, a CSV file, has already is not computed again: an interrupted run is resumed, and one
     with more draws or another method adds what is new. Remove lines from it to repeat them.
     """
     # All problems are seen early: the first draw of all comes before the second of any.
