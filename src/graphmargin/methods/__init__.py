@@ -63,8 +63,8 @@ def default_members(
     rows cannot be attached, only the cut assumes clusters.
 
     All of them see the rows under the first view. Where labels can be held out, and up to the same
-    size, the cut is also a member under each other view, with half of the prior: the other members
-    under these views did not lower the error further (docs/design.md).
+    size, the cut is also a member under each other view, with few candidates and half of the prior:
+    more candidates, or other members, did not lower the error further (docs/design.md).
 
     Parameters
     ----------
@@ -88,13 +88,9 @@ def default_members(
     names = [n for n in DEFAULT_MEMBERS if n != "harmonic" or not (is_large or has_graph)]
     members = [replace(named_member(name, labels), view=views[0]) for name in names]
     if not is_large and len(rows_that_can_be_held_out(labels.codes)):
+        cut = replace(Cut.auto(labels, "rbf"), is_coarse=True)
         members += [
-            replace(
-                named_member("cut", labels),
-                name=f"cut-{view.name.replace(' ', '-')}",
-                view=view,
-                prior=OTHER_VIEW_PRIOR,
-            )
+            Member(f"cut-{view.name.replace(' ', '-')}", cut, view, OTHER_VIEW_PRIOR)
             for view in views[1:]
         ]
     return members
