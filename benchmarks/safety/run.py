@@ -138,8 +138,8 @@ def run(
 ) -> list[SafetyRecord]:
     """Return the records of all draws, those of the first draw first.
 
-    What `out`, a CSV file, has already is not computed again: an interrupted run is resumed, and one
-    with more draws or another method adds what is new. Remove lines from it to repeat them.
+    What `out`, a CSV file, has already is not computed again: an interrupted run is resumed, and
+    one with more draws or another method adds what is new. Remove lines from it to repeat them.
     """
     # All problems are seen early: the first draw of all comes before the second of any.
     settings = [(p, n, d) for d, n, p in itertools.product(range(draws), n_labels, problems)]
