@@ -144,3 +144,8 @@ def test_choice_without_held_out_labels_shows_that_none_was_wrong():
     table = shown(choice_among([{"C": 1.0}, {"C": 10.0}], n_held_out=0))
     assert table.caption.startswith("not compared (no label could be held out")
     assert {row[-1] for row in table.rows[1:]} == {"0 of 0"}
+
+
+def test_text_between_backticks_is_code():
+    text = html_table("", [("see", "`a<b>`, `c")])
+    assert "<code>a&lt;b&gt;</code>, `c</td>" in text

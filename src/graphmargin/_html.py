@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -13,6 +14,8 @@ def html_table(
     caption: str, rows: Iterable[Sequence[object]], *, header: Sequence[str] = ()
 ) -> str:
     """Return an HTML table of escaped texts; the first cell of a row is its header.
+
+    Text between backticks is code.
 
     The table sets no color, so that it follows the light or dark theme of the notebook.
 
@@ -37,4 +40,5 @@ def html_table(
 
 def _cell(tag: str, scope: str, text: object) -> str:
     names = f' scope="{scope}"' if scope else ""
-    return f'<{tag}{names} style="{LEFT}">{escape(str(text))}</{tag}>'
+    content = re.sub("`([^`]+)`", r"<code>\1</code>", escape(str(text)))
+    return f'<{tag}{names} style="{LEFT}">{content}</{tag}>'
