@@ -19,7 +19,9 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from graphmargin import SemiSupervisedEnsemble, label_table, load_model, save_model
 from graphmargin.cli import main
+from graphmargin.labels import encode_labels
 from graphmargin.tables import TableError, read_table
 from graphmargin.tables.column_parsing import MISSING_TEXTS
 from graphmargin.tables.file_formats import FORMATS
@@ -342,3 +344,30 @@ def test_sheets_are_read_as_a_whole_or_refused(folder, count_case, sheet, dimens
         refusal = ""
     assert ("without a saved value" in refusal) == lacks_value
     assert bool(refusal) == (lacks_value or dimension == "nonsense")
+
+
+@pytest.mark.filterwarnings("ignore:column .* not a")
+@settings(max_examples=max(FEW // 2, 1))
+@given(table=tables(), data=st.data())
+def test_a_frame_in_python_gets_what_the_command_gets(folder, count_case, table, data):
+    """`label_table` and the ensemble agree with each other, and predict rows one by one."""
+    count_case("frames")
+    header, rows = table
+    frame = pd.DataFrame(rows, columns=header)
+    few = frame.pop("kind").mask(lambda kind: kind.str.strip() == "", None)
+    try:
+        model = SemiSupervisedEnsemble().fit(frame, few)
+    except ValueError:
+        event("refused")
+        return
+    event("labeled")
+    labeled = label_table(frame.assign(kind=few), "kind")
+    assert labeled.task.columns == model.features_.columns
+    codes = labeled.task.target.codes
+    if (codes == encode_labels(few).codes).all():  # numbers are sorted by value in tables
+        expected = labeled.fitted.label_distributions
+        assert (model.label_distributions_ == expected).all()
+    save_model(model, folder / "model.graphmargin")
+    some = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=4, unique=True))
+    alone = load_model(folder / "model.graphmargin").predict(frame.iloc[some])
+    assert alone.tolist() == model.predict(frame)[some].tolist()
