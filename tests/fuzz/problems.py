@@ -40,9 +40,15 @@ CHOOSING = {
     "semi-supervised, lists": SemiSupervisedSVC(gamma_u=[0.0, 0.1], C=1.0),
     "supervised, auto": SupervisedSVC(C="auto", kernel="poly"),
     "ensemble": SemiSupervisedEnsemble(
-        members=[MaxMarginGraphCut(kernel="linear", n_neighbors=2), MaxMarginGraphCut(), "harmonic"]
+        scale="none",
+        members=[
+            MaxMarginGraphCut(kernel="linear", n_neighbors=2),
+            MaxMarginGraphCut(),
+            "harmonic",
+        ],
     ),
-    "ensemble, auto": SemiSupervisedEnsemble(),
+    "ensemble, auto": SemiSupervisedEnsemble(scale="none"),
+    "ensemble, scaled": SemiSupervisedEnsemble(),
 }
 MODELS = {**FIXED, **CHOOSING}
 

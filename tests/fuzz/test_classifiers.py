@@ -72,6 +72,8 @@ def test_the_order_of_rows_does_not_matter(count_case, name, problem, random):
 @given(models, plain_problems(), st.sampled_from(DENSE_FORMS + SPARSE_FORMS))
 def test_the_form_of_rows_does_not_matter(count_case, name, problem, form):
     count_case("form of rows")
+    if "scaled" in name:  # as dense rows alone are
+        return
     X, y = problem
     before = X.copy()
     rows = form(X)
@@ -103,6 +105,8 @@ def test_a_constant_column_hides_nothing_of_sparse_rows(count_case, name, proble
     X, y = problem
     X = np.column_stack([X.astype("f8"), np.full(len(X), constant)])
     if "poly" in name or "cosine" in name:  # which depend on the origin
+        return
+    if "scaled" in name:  # as dense rows alone are
         return
     model, expected = fit(name, sparse.csr_array(X), y), fit(name, X, y)
     np.testing.assert_allclose(
