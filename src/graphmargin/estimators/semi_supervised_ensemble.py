@@ -193,9 +193,10 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
             X = as_pandas(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         table = as_pandas(X, [use.name for use in self.features_.columns])
-        for text in self.features_.warnings_on(self.features_.invalid_cells(table)):
+        rows, invalid = self.features_.transform_with_invalid_cells(table)
+        for text in self.features_.warnings_on(invalid):
             warnings.warn(text, UserWarning, stacklevel=4)
-        return self.features_.transform(table)
+        return rows
 
     def _members(self, X: Any, labels: EncodedLabels, *, has_graph: bool) -> list[Member]:
         views: tuple[View, ...] = (AS_GIVEN,)
