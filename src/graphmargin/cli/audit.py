@@ -20,7 +20,6 @@ from graphmargin.cli.options import (
     TargetOption,
     Unlabeled,
     parse_class_weight,
-    with_option_names,
 )
 from graphmargin.cli.printing import console, line, print_json, print_warnings
 from graphmargin.cli.progress import show_progress
@@ -92,7 +91,6 @@ def audit(
     ]
     if out is not None:
         write_list(out, table, HEADER, rows)
-    warnings = [with_option_names(text) for text in task.warnings]
     if json:
         print_json(
             {
@@ -103,11 +101,11 @@ def audit(
                 "expected_false_alarms": audited.expected_false_alarms,
                 "summary": audited.summary,
                 "suspicious_labels": notes[:n],
-                "warnings": warnings,
+                "warnings": task.warnings,
             }
         )
     elif not quiet:
-        print_warnings(warnings)
+        print_warnings(task.warnings)
         if rows:
             console().print(line(audited.summary))
         print_list(HEADER, rows, audited.summary)

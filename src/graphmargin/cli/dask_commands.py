@@ -13,7 +13,7 @@ import typer
 
 from graphmargin._errors import InputError
 from graphmargin.cli.files import check_files, write_model_and_page
-from graphmargin.cli.options import default_output_folder, with_option_names_in
+from graphmargin.cli.options import default_output_folder
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def label_on_dask(
         cluster = stack.enter_context(cluster_at(dask))
         stack.enter_context(locked(work_folder))
         labeled = label_table(cluster, request, class_weight=class_weight, seed=seed, began=began)
-        summary = with_option_names_in(summarize_table(labeled))
+        summary = summarize_table(labeled)
         content = None if report is None else Report(summary=summary)
         inputs = [Path(file.url) for file in request.source.files]
         # The model and the report appear together with the table.

@@ -20,7 +20,6 @@ from graphmargin.cli.options import (
     TargetOption,
     Unlabeled,
     parse_class_weight,
-    with_option_names,
 )
 from graphmargin.cli.printing import console, line, print_json, print_table, print_warnings
 from graphmargin.cli.progress import show_progress
@@ -85,7 +84,7 @@ def explain(
     if json:
         print_json(explanation)
     else:
-        print_warnings(map(with_option_names, task.warnings))
+        print_warnings(task.warnings)
         _print_explanation(explanation, target)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphmargin._errors import InputError
+from graphmargin.cli.options import with_option_names
 
 if TYPE_CHECKING:
     from graphmargin.models.table_model import TableModel
@@ -48,7 +50,10 @@ def check_files(files: Mapping[str, Path | None], *, inputs: Sequence[Path] = ()
 def write_model_and_page(
     labeled: _Labeled, summary: Summary, report: Report | None, files: Mapping[str, str]
 ) -> None:
-    """Write the "model" of `files`, and the page on a report to the "report" of `files`."""
+    """Write the "model" of `files`, and the page on a report to the "report" of `files`.
+
+    The warnings of the page call arguments of functions by their options.
+    """
     if "model" in files:
         from graphmargin.models import save_model
 
@@ -56,8 +61,9 @@ def write_model_and_page(
     if report is not None:
         from graphmargin.report.labeling_page import write_labeling_page
 
+        warnings = tuple(map(with_option_names, summary.warnings))
         write_labeling_page(
-            report,
+            replace(report, summary=replace(summary, warnings=warnings)),
             Path(files["report"]),
             table_path=files.get("labeled"),
             model_path=files.get("model"),

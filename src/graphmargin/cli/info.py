@@ -16,7 +16,6 @@ from graphmargin.cli.options import (
     Keep,
     Unlabeled,
     file_argument,
-    with_option_names_in,
 )
 from graphmargin.cli.printing import console, line, print_json, print_table, print_warnings
 
@@ -64,7 +63,6 @@ def info(
     overview = column_overview(
         path, target, unlabeled=unlabeled, ignore=ignore, keep=keep, category=category
     )
-    overview = with_option_names_in(overview)
     if json:
         print_json(overview)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,7 +36,6 @@ from graphmargin.cli.options import (
     TargetOption,
     Unlabeled,
     parse_class_weight,
-    with_option_names_in,
 )
 from graphmargin.cli.printing import console, line, print_json, print_summary
 from graphmargin.cli.progress import show_progress
@@ -285,11 +284,10 @@ def _label_task(
             began=began,
         )
         if report is None:
-            return labeled, with_option_names_in(labeled.summary), None
+            return labeled, labeled.summary, None
         with announce(listener, "report"):
             content = labeled.content
-        summary = with_option_names_in(content.summary)
-        return labeled, summary, replace(content, summary=summary)
+        return labeled, content.summary, content
 
 
 def _print_result(summary: Summary, files: dict[str, str], *, json: bool, quiet: bool) -> None:

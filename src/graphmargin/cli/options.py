@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from graphmargin._files import file_stem
-
-if TYPE_CHECKING:
-    from graphmargin.labeling.column_overview import ColumnOverview
-    from graphmargin.report.summary import Summary
-
-_Warned = TypeVar("_Warned", "Summary", "ColumnOverview")
 
 FORMATS = "CSV, TSV, Parquet, Excel or JSON lines"
 
@@ -46,11 +39,6 @@ def with_option_names(text: str) -> str:
     "--keep: there is no column 'x'; see `graphmargin info`"
     """
     return re.sub(r"`(\w+)`", lambda match: OPTIONS.get(match[1], match[0]), text)
-
-
-def with_option_names_in(result: _Warned) -> _Warned:
-    """Return a summary or an overview whose warnings call arguments by their options."""
-    return replace(result, warnings=tuple(map(with_option_names, result.warnings)))
 
 
 def check_file(context: typer.Context, path: Path) -> Path:

@@ -19,7 +19,7 @@ from graphmargin.cli.options import (
     TableOrUrl,
     file_argument,
 )
-from graphmargin.cli.printing import console, line, print_json, print_table
+from graphmargin.cli.printing import console, line, print_json, print_table, print_warnings
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ def predict(
         console().print(line(text))
         counts = [(name, f"{count:,}") for name, count in summary.counts.items()]
         print_table([summary.column, "rows"], counts)
-        for warning in summary.warnings:
-            console().print(line(("! ", "bold yellow"), warning))
+        print_warnings(summary.warnings)
         console().print(line(path, style="green"))
 
 

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphmargin._errors import printable
+from graphmargin.cli.options import with_option_names
 
 if TYPE_CHECKING:
     from graphmargin.report.summary import Summary
@@ -50,8 +51,14 @@ def line(*parts: str | tuple[str, str], style: str = "") -> Text:
 
 
 def print_json(content: Any) -> None:
-    """Print JSON; dataclasses become objects, inf becomes text and nan becomes null."""
-    written = json.dumps(_json_value(content), indent=1, ensure_ascii=False)
+    """Print JSON; dataclasses become objects, inf becomes text and nan becomes null.
+
+    As in `print_warnings`, texts of "warnings" call arguments of functions by their options.
+    """
+    value = _json_value(content)
+    if "warnings" in value:
+        value["warnings"] = list(map(with_option_names, value["warnings"]))
+    written = json.dumps(value, indent=1, ensure_ascii=False)
     Console(highlight=False).print(Text(_UNPRINTABLE.sub(_json_escape, written)), soft_wrap=True)
 
 
@@ -107,9 +114,9 @@ def print_summary(summary: Summary, files: Mapping[str, str]) -> None:
 
 
 def print_warnings(warnings: Iterable[str]) -> None:
-    """Print sentences that a user should do something about."""
+    """Print sentences that a user should do something about, with options for arguments."""
     for warning in warnings:
-        console().print(line(("! ", "bold yellow"), warning))
+        console().print(line(("! ", "bold yellow"), with_option_names(warning)))
 
 
 def _print_entry(out: Console, name: str, text: str) -> None:

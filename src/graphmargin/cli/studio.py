@@ -21,7 +21,6 @@ from graphmargin.cli.options import (
     Unlabeled,
     check_file,
     columns_to_choose,
-    with_option_names,
 )
 from graphmargin.cli.printing import console, line, print_warnings
 
@@ -118,7 +117,7 @@ def studio(
     session = Studio(task, table)
     try:
         server = make_server(session, host=host, port=port, announce=_print_address)
-        print_warnings(map(with_option_names, task.warnings))
+        print_warnings(task.warnings)
         for note in session.notes:
             console().print(line(note, style="yellow"))
         if host != LOCAL_HOST:

@@ -20,7 +20,6 @@ from graphmargin.cli.options import (
     TargetOption,
     Unlabeled,
     parse_class_weight,
-    with_option_names,
 )
 from graphmargin.cli.printing import print_json, print_warnings
 from graphmargin.cli.progress import show_progress
@@ -88,9 +87,8 @@ def suggest(
     ]
     if out is not None:
         write_list(out, table, HEADER, rows)
-    warnings = [with_option_names(text) for text in task.warnings]
     if json:
-        print_json({"suggestions": suggestions, "warnings": warnings})
+        print_json({"suggestions": suggestions, "warnings": task.warnings})
     elif not quiet:
-        print_warnings(warnings)
+        print_warnings(task.warnings)
         print_list(HEADER, rows, "There are no rows to suggest.")

@@ -28,18 +28,7 @@ MAX_CANDIDATES = 8
 
 
 def check_page_name(path: Path, shown: str = "") -> Path:
-    """Return the path of a report, which must be the name of a web page.
-
-    Parameters
-    ----------
-    path : Path
-    shown : str, default=""
-        How an error calls the path.
-
-    Raises
-    ------
-    InputError
-        If the name has another ending.
+    """Return the path of a report, which must be a name of a web page; errors may show a text.
 
     Examples
     --------
