@@ -2,6 +2,8 @@ import importlib
 import importlib.metadata
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,34 @@ def test_version_is_that_of_the_distribution():
 def test_version_is_that_of_the_citation():
     citation = (ROOT / "CITATION.cff").read_text()
     assert re.findall(r"^version: (.+)$", citation, flags=re.MULTILINE) == [graphmargin.__version__]
+
+
+WITHOUT_FRAMES = """
+import sys
+sys.modules["pandas"] = sys.modules["pyarrow"] = None
+import numpy as np
+import graphmargin as gm
+X = np.random.default_rng(0).normal(size=(20, 3))
+model = gm.SemiSupervisedEnsemble().fit(X, [0] * 3 + [1] * 3 + [-1] * 14)
+gm.save_model(model, sys.argv[1])
+assert (gm.load_model(sys.argv[1]).predict(X) == model.predict(X)).all()
+gm.knn_graph(X, 2)
+try:
+    gm.label_table
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_classifiers_of_arrays_need_no_package_of_frames(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_FRAMES, tmp_path / "a.graphmargin"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout == 'tables need the package pandas; pip install "graphmargin[cli]"\n'
 
 
 @pytest.mark.parametrize("package", public_packages())

@@ -39,6 +39,15 @@ def test_one_column_with_most_of_the_variance_is_another_unit():
     assert have_one_unit(np.sqrt(12 * variances)[:9], variances[:9])
 
 
+@pytest.mark.parametrize(("large", "expected"), [(6.0, True), (7.0, False)])
+def test_the_effective_share_has_a_bound(large, expected):
+    """Ten columns, one of them with `large` times the variance: shares of 0.50 and 0.44."""
+    variances = np.array([*[1.0] * 9, large])
+    share = variances.sum() ** 2 / (variances**2).sum() / 10
+    assert bool(share >= _scales.ONE_UNIT_SHARE) is expected
+    assert have_one_unit(np.ones(10), variances) is expected
+
+
 def test_many_small_columns_are_another_unit():
     """The large half has most of the variance, and its effective share alone would be enough."""
     variances = np.repeat([1.0, 1e4], 10)

@@ -104,8 +104,9 @@ def notify(message: str) -> None:
 
     Any thread can call it, not only the one that reports the stage.
     """
-    if _notice_handlers:
-        _notice_handlers[0](message)
+    outermost = _notice_handlers[:1]  # another thread may end its stage
+    if outermost:
+        outermost[0](message)
     elif sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel."):
         _write(message)
 

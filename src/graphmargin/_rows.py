@@ -34,6 +34,13 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "to_pandas") and (hasattr(X, "columns") or hasattr(X, "column_names"))
 
 
+def check_not_lazy(X: Any, name: str = "X") -> None:
+    """Raise TypeError if X is a lazy frame of polars, which has no rows yet."""
+    if hasattr(X, "collect_schema") and not is_frame(X):
+        msg = f"`{name}` is a lazy frame, whose rows are not computed yet; pass `{name}.collect()`"
+        raise TypeError(msg)
+
+
 def check_no_mask(X: Any, name: str = "X") -> None:
     """Raise ValueError if X is an array with masked entries, which have no value to use."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.getmaskarray(X).any():

@@ -137,14 +137,13 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     >>> encode_labels([7, -1, 3]).classes.tolist()
     [3, 7]
     """
-    values, labeled = read_labels(y)
+    given, labeled = read_labels(y)
     if not labeled.any():
         msg = (
-            f"`y` has no label: all {len(values)} rows are unlabeled "
+            f"`y` has no label: all {len(labeled)} rows are unlabeled "
             f"({UNLABELED_IN_PYTHON.description}); label rows of at least two classes"
         )
         raise ValueError(msg)
-    given = _with_plain_dtype(values[labeled])
     _check_label_type(given)
     classes, codes_of_labeled = np.unique(given, return_inverse=True)
     if len(classes) < 2:
@@ -153,18 +152,19 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
             f"(unlabeled is {UNLABELED_IN_PYTHON.description})"
         )
         raise ValueError(msg)
-    codes = np.full(len(values), UNLABELED, dtype=np.int64)
+    codes = np.full(len(labeled), UNLABELED, dtype=np.int64)
     codes[labeled] = codes_of_labeled
     return EncodedLabels(classes, codes)
 
 
 def read_labels(y: npt.ArrayLike) -> tuple[AnyArray, BoolArray]:
-    """Return partly labeled `y` as an array, and the mask of the rows that have a label.
+    """Return the labels of partly labeled `y`, and the mask of the rows that have one.
 
     Examples
     --------
-    >>> read_labels(["cat", None, "dog", ""])[1].tolist()
-    [True, False, True, False]
+    >>> given, labeled = read_labels(["cat", None, "dog", ""])
+    >>> given.tolist(), labeled.tolist()
+    (['cat', 'dog'], [True, False, True, False])
     """
     values = _as_array(y)
     _check_entries(values)
@@ -172,7 +172,9 @@ def read_labels(y: npt.ArrayLike) -> tuple[AnyArray, BoolArray]:
         from sklearn.utils.validation import column_or_1d
 
         values = column_or_1d(values, warn=True)
-    return values, ~UNLABELED_IN_PYTHON.mask(values)
+    labeled = ~UNLABELED_IN_PYTHON.mask(values)
+    given = values[labeled]
+    return _with_plain_dtype(given) if len(given) else given, labeled
 
 
 def decode_labels(classes: AnyArray, codes: IntArray) -> AnyArray:

@@ -39,7 +39,7 @@ def pets(n=90):
             "mass": 1000 * y + rng.normal(scale=500, size=n),
             "color": np.array(["red", "blue", "green"])[(y + (rng.random(n) < 0.3)) % 3],
             "born": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
-            "number": np.arange(n),
+            "country": "here",
         }
     )
     table.loc[3, "mass"] = np.nan
@@ -106,7 +106,7 @@ def test_names_of_columns_may_be_numbers(fitted):
     table, _, few = pets()
     numbered = table.rename(columns=dict(zip(table.columns[:3], range(3), strict=True)))
     model = SemiSupervisedEnsemble(random_state=0).fit(numbered, few)
-    assert model.feature_names_in_.tolist() == ["0", "1", "2", "born", "number"]
+    assert model.feature_names_in_.tolist() == ["0", "1", "2", "born", "country"]
     np.testing.assert_array_equal(model.predict(numbered), fitted.predict(table))
 
 
@@ -119,6 +119,61 @@ def test_a_frame_needs_rows_columns_with_distinct_names_and_packages(monkeypatch
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install \"graphmargin\[cli\]\""):
         SemiSupervisedEnsemble().fit(table, few)
+
+
+def test_invalid_cells_are_named_with_a_remedy_that_works():
+    table, _, few = pets()
+    typo = table.assign(length=table["length"].astype(str))
+    typo.loc[7, "length"] = "oops"
+    with pytest.warns(UserWarning, match="'oops' in row 8.*give it the type 'category'") as caught:
+        model = SemiSupervisedEnsemble(members=["supervised"]).fit(typo, few)
+    assert [warning.filename for warning in caught] == [__file__]
+    with pytest.warns(UserWarning, match="'oops' in row 8") as caught:
+        model.predict(typo)
+    assert [warning.filename for warning in caught] == [__file__]
+    typo["length"] = typo["length"].astype("category")
+    model = SemiSupervisedEnsemble(members=["supervised"]).fit(typo, few)
+    assert model.features_.columns[0].role == "left out", "words that all differ are an ID"
+    colors = table.assign(length=pd.Categorical(table["length"].round().astype(str)))
+    model = SemiSupervisedEnsemble(members=["supervised"]).fit(colors, few)
+    assert model.features_.columns[0].role == "category"
+
+
+def test_columns_that_look_like_ids_are_named_and_floats_are_kept():
+    table, _, few = pets()
+    names = [f"bird{i}" for i in range(len(table))]  # of which nobody needs a warning
+    numbered = table.assign(name=names, rank=np.arange(len(table)))
+    with pytest.warns(
+        UserWarning, match="that look like IDs are left out: 'rank'; convert them"
+    ):
+        model = SemiSupervisedEnsemble(members=["supervised"]).fit(numbered, few)
+    assert model.features_.columns[-1].role == "left out"
+    floats = numbered.astype({"rank": float})
+    model = SemiSupervisedEnsemble(members=["supervised"]).fit(floats, few)
+    assert model.features_.columns[-1].role == "number"
+
+
+def test_lazy_frames_and_gaps_of_arrays_are_refused_with_a_remedy():
+    table, _, few = pets()
+    for classifier in (SemiSupervisedEnsemble, MaxMarginGraphCut):
+        with pytest.raises(TypeError, match=r"`X` is a lazy frame.*pass `X.collect\(\)`"):
+            classifier().fit(pl.from_pandas(table).lazy(), few)
+    with pytest.raises(ValueError, match=r"NaN.*SemiSupervisedEnsemble takes data frames"):
+        SemiSupervisedEnsemble().fit(table[["length", "mass"]].to_numpy(), few)
+
+
+def test_sparse_rows_are_no_frame(fitted):
+    with pytest.raises(ValueError, match="`X` must be a data frame with the columns of `fit`, got"):
+        fitted.predict(sparse.csr_array(np.ones((2, 5))))
+
+
+def test_the_name_of_the_labels_is_no_column():
+    table, _, few = pets()
+    for columns, name in ((["mass"], "label"), (["label"], "target")):
+        frame = table.rename(columns={"mass": columns[0]})[[*columns, "color"]]
+        model = SemiSupervisedEnsemble(members=["supervised"]).fit(frame, few)
+        assert model.target_ == name
+    assert model.set_params().fit(frame, pd.Series(few, name="kind")).target_ == "kind"
 
 
 def test_a_validation_set_may_be_a_frame():
@@ -196,6 +251,26 @@ def test_sparse_rows_and_members_with_a_view_are_left_alone():
     assert [part.member.view.name for part in model.choice_.parts] == ["as given", "standardized"]
 
 
+@pytest.mark.parametrize(("ratio", "n_warnings"), [(5.9, 0), (6.1, 1)])
+def test_the_warning_is_raised_from_a_ratio_of_six(ratio, n_warnings):
+    """The columns of the larger half have one scale, and the last has a multiple of it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    X *= [1.0, 1.0, 1.0, 1.0, ratio] / X.std(axis=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SupervisedSVC().fit(X, np.arange(60) % 2)
+    assert [warning.category for warning in caught] == [ScaleWarning] * n_warnings
+    assert all(warning.filename == __file__ for warning in caught)
+
+
+def test_classifiers_among_the_members_see_scaled_columns():
+    X, _, few = wine()
+    members = [SupervisedSVC(), SupervisedSVC().method()]
+    model = SemiSupervisedEnsemble(members=members).fit(X, few)
+    assert [part.member.view.name for part in model.choice_.parts] == ["standardized"] * 2
+
+
 def test_an_unknown_scale_is_refused():
     X, _, few = wine()
     with pytest.raises(ValueError, match="`scale` must be one of 'auto', 'none', got 'standard'"):
@@ -242,6 +317,7 @@ def test_sample_weights_are_refused_with_the_reason(name):
     X, _, y = blobs()
     with pytest.raises(TypeError, match=r"`sample_weight` cannot be passed to `fit` of .*class_w"):
         fit(name, X, y).fit(X, y, sample_weight=np.ones(len(y)))
+    fit(name, X, y).fit(X, y, sample_weight=None)
 
 
 def test_other_arguments_of_fit_are_refused_by_name():
@@ -253,16 +329,18 @@ def test_other_arguments_of_fit_are_refused_by_name():
 
 
 def test_the_score_counts_labeled_rows_alone():
-    X, truth, y = blobs(distance=1.0)
-    model = fit("supervised", X, y)
+    X, truth, y = blobs(distance=0.5)
+    y[40:] = truth[40:]
+    model = fit("supervised", X, np.where(np.arange(len(y)) < 40, y, -1))
     right, labeled = model.predict(X) == truth, y >= 0
     assert model.score(X, y) == right[labeled].mean()
     assert model.score(X, truth) == right.mean()
     weights = np.arange(len(y), dtype=float)
     expected = np.average(right[labeled], weights=weights[labeled])
     assert model.score(X, y, sample_weight=weights) == pytest.approx(expected)
-    names = np.where(labeled, np.array(["a", "b"])[truth], "")
-    assert fit("supervised", X, names).score(X, names) == right[labeled].mean()
+    assert expected != right[labeled].mean()
+    with pytest.raises(ValueError, match="Mix of label input types"):
+        model.score(X, y.astype(str))
 
 
 def test_a_score_without_labels_is_refused_and_cross_validation_scores_labeled_rows():

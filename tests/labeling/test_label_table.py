@@ -130,11 +130,72 @@ def test_a_notebook_shows_the_summary(labeled):
     assert "<script" not in text
 
 
-def test_values_that_mean_unlabeled_may_be_numbers(frame):
+def test_values_that_mean_unlabeled_may_be_numbers_or_one_text(frame):
+    marked = frame.assign(kind=frame["kind"].replace("", "??"))
+    assert gm.label_table(marked, "kind", unlabeled="??").summary.n_labels == 18
     codes = frame["kind"].map({"a": 0, "b": 1, "c": 2}).fillna(-1).astype(int)
-    with_codes = gm.label_table(frame.assign(kind=codes), "kind", unlabeled=[-1])
-    assert with_codes.summary.n_labels == 18
+    for marker in (-1, [-1], [-1.0], "-1"):
+        with_codes = gm.label_table(
+            frame.assign(kind=codes), "kind", method="linear-supervised", unlabeled=marker
+        )
+        assert with_codes.summary.n_labels == 18
     assert with_codes.summary.classes == ("0", "1", "2")
+
+
+def test_columns_are_used_as_arguments_say(frame):
+    numbered = frame.assign(number=np.arange(len(frame)))
+    roles = {}
+    for options in ({}, {"keep": "number", "category": ["magnesium"], "ignore": "ash"}):
+        labeled = gm.label_table(numbered, "kind", method="linear-supervised", **options)
+        roles[len(options)] = {use.name: use.role for use in labeled.summary.columns}
+    changed = {name for name, role in roles[0].items() if roles[3][name] != role}
+    assert changed == {"number", "magnesium", "ash"}
+    assert [roles[3][name] for name in ("number", "magnesium", "ash")] == [
+        *("number", "category", "left out")
+    ]
+
+
+def test_costs_and_seeds_reach_the_fit(frame):
+    plain = gm.label_table(frame, "kind", method="linear-supervised")
+    costly = gm.label_table(
+        frame, "kind", method="linear-supervised", class_weight={"a": 50.0}, random_state=1
+    )
+    assert (costly.codes == 0).sum() > (plain.codes == 0).sum()
+    rows = [labeled.fitted.choice.trials.held_out_rows for labeled in (plain, costly)]
+    assert (rows[0] != rows[1]).any(), "another seed makes other folds"
+
+
+def test_a_marker_of_most_rows_is_asked_about(frame):
+    codes = frame["kind"].map({"a": 0, "b": 1, "c": 2}).fillna(-1).astype(int)
+    for kind, shown in ((codes, "-1"), (frame["kind"].replace("", "?"), r"'\?'")):
+        with pytest.raises(TableError, match=f"all rows have a label.* pass unlabeled={shown}$"):
+            gm.label_table(frame.assign(kind=kind), "kind")
+    full = frame.assign(kind=np.where(np.arange(len(frame)) % 3, "b", "a"))
+    assert gm.label_table(full, "kind", method="linear-supervised").label_errors().n_checked > 0
+
+
+def test_labels_of_several_types_become_one(frame):
+    mixed = frame.assign(kind=frame["kind"].map({"a": 3, "b": "b", "c": "c"}).astype(object))
+    table = gm.label_table(mixed, "kind", method="linear-supervised").table
+    assert set(table["kind"]) == {"3", "b", "c"}
+
+
+def test_a_lazy_frame_is_refused(frame):
+    with pytest.raises(TypeError, match=r"`table` is a lazy frame.*pass `table.collect\(\)`"):
+        gm.label_table(pl.from_pandas(frame).lazy(), "kind")
+
+
+def test_columns_that_the_result_adds_must_be_free(frame):
+    with pytest.raises(TableError, match="already has a column 'kind_source'"):
+        gm.label_table(frame.assign(kind_source="x"), "kind")
+
+
+def test_a_table_is_printed_as_its_summary(labeled):
+    lines = repr(labeled).splitlines()
+    assert lines[0] == "table: 178 rows, target kind"
+    assert any(line.split() == ["labels", "18", "given,", "160", "predicted"] for line in lines)
+    assert len(lines) < 20
+    assert str(labeled.summary) == repr(labeled)
 
 
 def test_options_of_the_command_are_arguments(frame):
@@ -161,8 +222,10 @@ def test_options_of_the_command_are_arguments(frame):
     [
         ({"table": np.ones((3, 2))}, TypeError, "`table` must be a frame .* got a ndarray"),
         ({"target": "kinds"}, TableError, "no column 'kinds'; did you mean 'kind'"),
+        ({"min_confidence": "x"}, ValueError, "`min_confidence` must be a number from 0 to 1, got"),
+        ({"target": 1}, TableError, "no column '1'"),
         ({"min_confidence": -1}, ValueError, "`min_confidence` must be a number from 0 to 1, got"),
-        ({"method": "svm"}, ValueError, "must be one of 'cut'"),
+        ({"method": "svm"}, ValueError, "`method` must be 'auto' or one of cut, linear-cut"),
         ({"table": Path("nowhere.csv")}, FileNotFoundError, "nowhere.csv"),
         ({"coverage": 2.0}, ValueError, "`coverage` must be a number between 0 and 1, got 2"),
     ],

@@ -1,5 +1,6 @@
 """The registry of methods: names, defaults, assumptions, and the candidates of "auto"."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -47,6 +48,7 @@ def names_of_default_members(n_rows, per_class=2, **options):
     labels = EncodedLabels(np.array(["a", "b"]), codes)
     members = default_members(labels, 64, views, **options)
     assert all(member.view is views[0] for member in members[: len(DEFAULT_MEMBERS) - 1])
+    assert all(m.prior == 0.5 and m.method.is_coarse for m in members if m.view is views[1])
     return tuple(member.name for member in members)
 
 
@@ -125,3 +127,12 @@ def test_class_shares_of_fixed_parameters_are_not_chosen():
     for name, expected in (("harmonic", [(0.1, False)]), ("cut", [(0.1, 5.0, False)])):
         method = member_of(name, data, **fixed).method
         assert [tuple(c.values()) for c in method.candidates(data)] == expected
+
+
+def test_a_coarse_grid_has_the_middle_c_and_every_other_gamma_g():
+    data = data_of(*clusters())
+    cut = named_member("cut", data.labels).method
+    full, coarse = (m.candidates(data) for m in (cut, replace(cut, is_coarse=True)))
+    gammas, Cs = ([c[name] for c in full] for name in ("gamma_g", "C"))
+    assert {c["C"] for c in coarse} == {sorted(set(Cs))[1]}
+    assert {c["gamma_g"] for c in coarse} == set(sorted(set(gammas))[::2])

@@ -41,7 +41,7 @@ def test_a_file_has_the_scalers_of_a_pipeline(steps, data, tmp_path):
     X = X * [1.0, 50.0, 0.01, 3.0] + [0.0, 900.0, 0.0, -7.0]
     pipeline = make_pipeline(*steps, SupervisedSVC()).fit(X, y)
     loaded = saved(pipeline, tmp_path)
-    assert loaded.kind == "SupervisedSVC"
+    assert repr(loaded) == "<ArrayModel: SupervisedSVC, 4 features, 3 classes>"
     for rows in (X, X[:5].tolist()):
         np.testing.assert_allclose(
             loaded.predict_proba(rows), pipeline.predict_proba(rows), rtol=0, atol=1e-9
@@ -78,6 +78,25 @@ def test_other_steps_are_refused_with_advice(step, named, data, tmp_path):
         saved(pipeline, tmp_path)
 
 
+def test_a_step_that_passes_rows_through_and_one_of_another_package(data, tmp_path):
+    X, y = data
+    pipeline = make_pipeline("passthrough", SupervisedSVC()).fit(X, y)
+    np.testing.assert_array_equal(saved(pipeline, tmp_path).predict(X), pipeline.predict(X))
+
+    class StandardScaler(MaxAbsScaler):
+        """A scaler of a user with the name of one of scikit-learn's."""
+
+    with pytest.raises(TypeError, match="a StandardScaler in the step"):
+        saved(make_pipeline(StandardScaler(), SupervisedSVC()).fit(X, y), tmp_path)
+
+
+def test_sparse_rows_are_refused_where_a_center_is_subtracted(data, tmp_path):
+    X, y = data
+    loaded = saved(make_pipeline(StandardScaler(), SupervisedSVC()).fit(X, y), tmp_path)
+    with pytest.raises(ValueError, match="`X` must not be sparse, because the scaler"):
+        loaded.predict(sparse.csr_array(X))
+
+
 LABELS = {
     "text": ["cat", "dog"],
     "bytes": [b"cat", b"dog"],
@@ -97,6 +116,9 @@ def test_a_classifier_of_a_frame_is_saved_with_its_encoders(names, table, tmp_pa
     assert isinstance(loaded, TableModel)
     assert (loaded.target, loaded.details) == ("animal", {"rows": 60})
     np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
+    np.testing.assert_array_equal(loaded.predict_set(table), model.predict_set(table))
+    assert loaded.classes.dtype.kind in "Oib"
+    assert repr(loaded) == "<TableModel: 'animal', 5 columns, 2 classes>"
     expected = [n.decode() if isinstance(n, bytes) else n for n in model.predict(table).tolist()]
     assert loaded.predict(table).tolist() == expected
     assert saved(SemiSupervisedEnsemble().fit(table, y.to_numpy()), tmp_path).target == "label"

@@ -50,7 +50,7 @@ def test_unreached_rows_are_counted_unless_gamma_g_is_infinite():
     assert warning.category is UnreachedWarning
     assert warning.text == (
         "2 of 6 rows are in components of the graph without a label, so that the graph does not "
-        "label them; label one row in each component, or raise `n_neighbors`"
+        "label them; label one row in each component, or join them by more neighbors"
     )
     assert solution_warnings(harmonic_solution(W, y, gamma_g=np.inf)) == []
 

@@ -42,6 +42,8 @@ def test_views_of_a_frame_are_those_of_its_numbers_up_to_one_factor(X):
     assert len(seen) == 2
     numbers, others = [0, 1, 3], [2, 4, 5]
     np.testing.assert_array_equal(seen[0][:, others], seen[1][:, others])
+    for view in seen:  # beside other columns, numbers count as much in both views
+        np.testing.assert_allclose(view[:, numbers].var(axis=0).mean(), 1.0, rtol=0.02)
     filled = np.column_stack([X[:, 0], np.where(np.arange(40) == 5, np.nan, X[:, 1]), X[:, 2]])
     filled = np.where(np.isnan(filled), np.nanmedian(filled, axis=0), filled)
     for view, of_frame in zip(number_views(filled), seen, strict=True):

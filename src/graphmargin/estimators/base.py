@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import currentframe
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +20,7 @@ from graphmargin._rows import (
     canonical_rows,
     check_magnitude,
     check_no_mask,
+    check_not_lazy,
     errors_name_argument,
     is_frame,
 )
@@ -116,10 +119,11 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                 "cross-validation, LabeledKFold makes folds that have labels"
             )
             raise ValueError(msg)
-        check_consistent_length(X, given, sample_weight)
-        right = self.predict(X)[labeled] == given[labeled]
+        check_consistent_length(X, labeled, sample_weight)
         weights = None if sample_weight is None else np.asarray(sample_weight)[labeled]
-        return float(np.average(right, weights=weights))
+        from sklearn.metrics import accuracy_score  # which also compares the types of labels
+
+        return float(accuracy_score(given, self.predict(X)[labeled], sample_weight=weights))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the predicted label of every row."""
@@ -235,13 +239,14 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             text = (
                 "the largest standard deviation of a column of `X` is "
                 f"{ratio:,.0f} times the median one, so that distances depend on a few columns "
-                "alone; standardize columns (sklearn.preprocessing.StandardScaler), or use "
-                "SemiSupervisedEnsemble, which scales them"
+                "alone; if columns have different units, use SemiSupervisedEnsemble, which scales "
+                "them, or standardize them (sklearn.preprocessing.StandardScaler)"
             )
-            warnings.warn(text, ScaleWarning, stacklevel=5)
+            warn_caller(text, ScaleWarning)
 
     def _validate_rows(self, X: Any, *, reset: bool = True, **options: Any) -> Any:
         """Return X as an array or canonical CSR matrix of finite floats."""
+        check_not_lazy(X)
         check_no_mask(X)
         kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
         if not reset and is_frame(X):  # so that errors name columns
@@ -250,7 +255,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             with errors_name_argument("X"):
                 return canonical_rows(validate_data(self, X, reset=reset, **kinds, **options))
         except (ValueError, TypeError) as error:
-            if not is_frame(X) and "could not convert" not in str(error):
+            if not is_frame(X) and not re.search("could not convert|contains NaN", str(error)):
                 raise
             msg = (
                 f"{error}; SemiSupervisedEnsemble takes data frames with categories, dates, text "
@@ -299,7 +304,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     def _keep(self, fitted: Fitted) -> None:
         """Set the attributes of a fitted classifier, and raise the warnings of the fit."""
         for warning in fitted.warnings:
-            warnings.warn(warning.text, warning.category, stacklevel=4)
+            warn_caller(warning.text, warning.category)
         if fitted.choice.member is not None:
             self._keep_details(fitted.members[fitted.choice.member.name].details)
         self.predictor_ = fitted.predictor
@@ -356,9 +361,19 @@ def _without_details(choice: Choice) -> Choice:
     return replace(choice, trials=trials, parts=tuple(map(_without_details, choice.parts)))
 
 
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Raise a warning that points at the first line outside of this package that led to it."""
+    level, frame = 1, currentframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("graphmargin."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
+
+
 def refuse_arguments(model: Any, arguments: Mapping[str, Any]) -> None:
     """Raise TypeError for an argument of `fit` that a classifier does not have, with the reason."""
-    for name in arguments:
+    for name, value in arguments.items():
+        if value is None:  # as if it were not passed
+            continue
         reason = UNSUPPORTED.get(name, "there is no such argument")
         msg = f"`{name}` cannot be passed to `fit` of {type(model).__name__}: {reason}"
         raise TypeError(msg)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphmargin._checks import check_choice
 from graphmargin._rows import is_frame
-from graphmargin.estimators.base import SemiSupervisedClassifier, refuse_arguments
+from graphmargin.estimators.base import SemiSupervisedClassifier, refuse_arguments, warn_caller
 from graphmargin.labels import EncodedLabels
 from graphmargin.methods import default_members, member_names, named_member
 from graphmargin.search.member import AS_GIVEN, Member, Method, View
 from graphmargin.search.parameters import is_auto, is_list, is_pairwise
 from graphmargin.search.views import features_views, number_views
+from graphmargin.tables.column_names import ID_NOTE, format_names
 from graphmargin.tables.frames import as_pandas
 
 if TYPE_CHECKING:
@@ -162,7 +163,9 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         check_choice("scale", self.scale, SCALES)
         X, labels = super()._validate(X, y)
-        self.target_ = str(getattr(y, "name", None) or "label")
+        columns = () if self.features_ is None else [use.name for use in self.features_.columns]
+        names = (getattr(y, "name", None), "label", "target", "predicted label")
+        self.target_ = next(str(name) for name in names if name and str(name) not in columns)
         return X, labels
 
     def _check_scales(self, X: Any) -> None:
@@ -185,17 +188,28 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
 
             self.features_, rows = fit_transform(table, in_one_unit=self.scale == "none")
             for text in column_warnings(self.features_.columns, "give it the type 'category'"):
-                warnings.warn(text, UserWarning, stacklevel=5)
+                warn_caller(text)
+            ids = [use.name for use in self.features_.columns if use.note == ID_NOTE]
+            numbers = table[ids].select_dtypes("number").columns.tolist()
+            if numbers:
+                text = (
+                    f"columns of numbers that look like IDs are left out: {format_names(numbers)}; "
+                    "convert them to floats if they are features"
+                )
+                warn_caller(text)
             return rows
         if self.features_ is None:
             return super()._validate_rows(X, reset=False, **options)
         if is_frame(X):
             X = as_pandas(X)
+        elif sparse.issparse(X):
+            msg = "`X` must be a data frame with the columns of `fit`, got a sparse matrix"
+            raise ValueError(msg)
         validate_data(self, X, reset=False, skip_check_array=True)
         table = as_pandas(X, [use.name for use in self.features_.columns])
         rows, invalid = self.features_.transform_with_invalid_cells(table)
         for text in self.features_.warnings_on(invalid):
-            warnings.warn(text, UserWarning, stacklevel=4)
+            warn_caller(text)
         return rows
 
     def _members(self, X: Any, labels: EncodedLabels, *, has_graph: bool) -> list[Member]:

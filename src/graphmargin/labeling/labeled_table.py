@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from operator import itemgetter
 from os import PathLike
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from graphmargin._progress import progress_listener
-from graphmargin._rows import is_frame
+from graphmargin._rows import check_not_lazy, is_frame
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressListener
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.confidence.prediction_sets import (
@@ -26,6 +27,7 @@ from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.label_audit import LabelAudit, audit_labels
 from graphmargin.labeling.labeling_task import (
     LabelingTask,
+    check_markers,
     check_new_columns,
     task_of,
 )
@@ -34,7 +36,7 @@ from graphmargin.labeling.suggestions import SuggestedRow, suggest_rows
 from graphmargin.labeling.summary import summarize
 from graphmargin.labeling.table_report import report_on
 from graphmargin.margin.class_weights import ClassWeight, class_weights
-from graphmargin.methods import default_members, named_member
+from graphmargin.methods import default_members, member_names, named_member
 from graphmargin.methods.cut import Cut
 from graphmargin.methods.harmonic import WalkDetails
 from graphmargin.models.model_file import save_model
@@ -42,7 +44,7 @@ from graphmargin.models.table_model import TableModel
 from graphmargin.report.content import Report
 from graphmargin.report.labeling_page import check_page_name, write_labeling_page
 from graphmargin.report.summary import Summary
-from graphmargin.report.summary_texts import summary_html
+from graphmargin.report.summary_texts import summary_html, summary_text
 from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData
@@ -61,11 +63,11 @@ EXPLANATION_GAMMA_G = 0.01
 """The gamma_g that explains labels if none was chosen; few walks end in the sink."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LabeledTable:
     """A table with a label for every row, and the fit that predicted the labels.
 
-    In a notebook, it is shown as the summary that ``graphmargin label`` prints.
+    It is printed, and shown in notebooks, as the summary of ``graphmargin label``.
 
     Attributes
     ----------
@@ -155,7 +157,7 @@ class LabeledTable:
         labels = pd.Series(labels, index=filled.index)
         given = filled[target.name]
         # Text stays as it was given; a column of another type gets that of the classes.
-        is_text = pd.api.types.is_string_dtype(given.dtype)
+        is_text = all(isinstance(cell, str) for cell in given[target.labeled])
         filled[target.name] = given.where(target.labeled, labels) if is_text else labels
         filled[f"{target.name}_confidence"] = np.round(self.confidence, 6)
         filled[f"{target.name}_source"] = sources
@@ -207,6 +209,10 @@ class LabeledTable:
         """Write the model for new rows, see `graphmargin.save_model`."""
         save_model(self.model(**self.summary.details), path)
 
+    def __repr__(self) -> str:
+        """Return the summary as lines of text."""
+        return summary_text(self.summary)
+
     def _repr_html_(self) -> str:
         """Return the summary as tables for a notebook."""
         return summary_html(self.summary)
@@ -249,10 +255,10 @@ def label_table(
     table: Any,
     target: str,
     *,
-    unlabeled: Sequence[Any] = (),
-    ignore: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    category: Sequence[str] = (),
+    unlabeled: Any = (),
+    ignore: Any = (),
+    keep: Any = (),
+    category: Any = (),
     method: str = "auto",
     min_confidence: float = 0.0,
     coverage: float | None = None,
@@ -268,13 +274,14 @@ def label_table(
     Parameters
     ----------
     table : DataFrame or path
-        A frame of pandas, polars or Arrow, or a CSV, TSV, Parquet, Excel or JSON lines file.
+        A frame of pandas, polars or Arrow, or a CSV, TSV, Parquet, Excel or JSON lines file. The
+        cells of a text file stay texts in the result, and names of columns become texts.
     target : str
         Column with the labels. Empty cells, None and NaN are unlabeled; -1 is a class, unless
         `unlabeled` has it.
-    unlabeled : sequence
-        Further values that mean unlabeled, such as -1 or "?".
-    ignore, keep, category : sequence of str
+    unlabeled : value or sequence of values
+        What else means unlabeled, such as -1 or "?".
+    ignore, keep, category : str or sequence of str
         Columns that are no features, that are features although they look like an ID, and that are
         categories whatever their cells are.
     method : str, default="auto"
@@ -300,7 +307,8 @@ def label_table(
     Raises
     ------
     TableError
-        If the target has fewer than two classes, or no column can be used.
+        If the target has fewer than two classes, if no column can be used, or if all rows have a
+        label and that of most of them may mean unlabeled.
 
     Examples
     --------
@@ -317,10 +325,10 @@ def label_table(
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
     """
     began = time.perf_counter()
-    if not 0 <= min_confidence <= 1:  # which nan is not, either
+    if not isinstance(min_confidence, Real) or not 0 <= min_confidence <= 1:  # which nan is not
         msg = f"`min_confidence` must be a number from 0 to 1, got {min_confidence!r}"
         raise ValueError(msg)
-    if coverage is not None and not 0 < coverage < 1:
+    if coverage is not None and (not isinstance(coverage, Real) or not 0 < coverage < 1):
         msg = f"`coverage` must be a number between 0 and 1, got {coverage!r}"
         raise ValueError(msg)
     if isinstance(table, str | PathLike):
@@ -328,22 +336,23 @@ def label_table(
     elif is_frame(table):
         frame, name = as_pandas(table), "table"
     else:
+        check_not_lazy(table, "table")
         msg = (
             "`table` must be a frame of pandas, polars or Arrow, or the path of a file, got a "
             f"{type(table).__name__}"
         )
         raise TypeError(msg)
-    markers = [str(value) for value in unlabeled]
     task = task_of(
         frame,
-        target,
+        str(target),
         name=name,
-        unlabeled=markers,
-        ignore=ignore,
-        keep=keep,
-        category=category,
+        unlabeled=_texts(unlabeled),
+        ignore=_texts(ignore),
+        keep=_texts(keep),
+        category=_texts(category),
     )
     check_new_columns(task, coverage)
+    check_markers(task.target)
     return label_rows(
         task,
         method=method,
@@ -354,6 +363,12 @@ def label_table(
         seed=random_state,
         began=began,
     )
+
+
+def _texts(values: Any) -> list[str]:
+    """Return one or several values as texts, whole numbers without decimals."""
+    values = [values] if isinstance(values, str) or not isinstance(values, Iterable) else values
+    return [f"{v:g}" if isinstance(v, float) and v.is_integer() else str(v) for v in values]
 
 
 def label_rows(
@@ -417,8 +432,11 @@ def label_rows(
     if method == "auto":
         views = features_views(task.features, task.X)
         members = default_members(labels, task.X.shape[1], views)
-    else:
+    elif method in member_names():
         members = [named_member(method, labels)]
+    else:
+        msg = f"`method` must be 'auto' or one of {', '.join(member_names())}, got {method!r}"
+        raise ValueError(msg)
     with progress_listener(listener):
         fitted = fit(data, search(data, members))
         cut, cut_choice = _graph_cut(data, fitted)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+MARKERS = ("-1", "?", "??", "-", "unlabeled", "unknown", "none", "n/a")
+"""Texts of classes that probably mean unlabeled if most rows have them."""
+
+
 @dataclass(frozen=True)
 class LabelingTask:
     """A table with a column of labels, some of them missing.
@@ -219,6 +223,29 @@ def check_new_columns(task: LabelingTask, coverage: float | None = None) -> None
     name = task.target.name
     new = [f"{name}_confidence", f"{name}_source"] + [f"{name}_set"] * (coverage is not None)
     check_not_taken(new, task.table.columns, task.name)
+
+
+def check_markers(target: Target) -> None:
+    """Raise `TableError` if the class of most rows of a full table probably means unlabeled.
+
+    Examples
+    --------
+    >>> check_markers(Target("kind", np.array([-1, 1]), np.array([0, 0, 1])))
+    Traceback (most recent call last):
+    graphmargin.tables.table_errors.TableError: all rows have a label in 'kind', -1 in 2 of them; if -1 means unlabeled, pass unlabeled=-1
+    """  # noqa: E501 - an error is one line
+    if not target.labeled.all() or not unlabeled_hint(target):
+        return
+    counts = np.bincount(target.codes)
+    marker = target.classes[counts.argmax()]
+    marker = marker.item() if isinstance(marker, np.generic) else marker
+    if marker != -1 and str(marker) not in MARKERS:
+        return
+    msg = (
+        f"all rows have a label in {target.name!r}, {marker!r} in {counts.max():,} of them; if "
+        f"{marker!r} means unlabeled, pass unlabeled={marker!r}"
+    )
+    raise TableError(msg)
 
 
 def check_has_unlabeled(task: LabelingTask) -> None:

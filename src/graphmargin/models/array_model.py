@@ -18,7 +18,7 @@ from graphmargin.search.predictor import Predictor
 from graphmargin.tables.column_names import format_names
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArrayModel:
     """A predictor for the rows of arrays, with the features that it expects and its origin.
 
@@ -53,6 +53,10 @@ class ArrayModel:
     scalers: tuple[ColumnScaler, ...] = ()
     kind: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return the kind of the classifier, and the numbers of features and classes."""
+        return f"<ArrayModel: {self.kind}, {self.n_features} features, {len(self.classes)} classes>"
 
     @property
     def classes(self) -> AnyArray:
@@ -132,10 +136,12 @@ def array_model_of(model: Any) -> ArrayModel:
             "the step before it; fit it to the original frame, without a pipeline"
         )
         raise TypeError(msg)
-    names = getattr(model, "feature_names_in_", None)
+    # A first step of "passthrough" has no number of features.
+    first = model if hasattr(model, "n_features_in_") else classifier
+    names = getattr(first, "feature_names_in_", None)
     return ArrayModel(
         predictor,
-        n_features=model.n_features_in_,
+        n_features=first.n_features_in_,
         feature_names=None if names is None else tuple(names.tolist()),
         held_out=getattr(classifier, "held_out_", None),
         scalers=scalers_of(model) if isinstance(model, Pipeline) else (),

@@ -37,6 +37,12 @@ class ColumnScaler:
     def of(self, X: Any) -> Any:
         """Return scaled rows, of the same precision."""
         if self.center is not None:
+            if sparse.issparse(X):
+                msg = (
+                    "`X` must not be sparse, because the scaler of the model subtracts a center; "
+                    "pass an array, or fit the pipeline with StandardScaler(with_mean=False)"
+                )
+                raise ValueError(msg)
             X = X - self.center.astype(X.dtype)
         if self.scale is None:
             return X

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphmargin.tables.table_features import TableFeatures
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableModel:
     """A predictor for the rows of tables, with the features of their columns.
 
@@ -63,6 +63,11 @@ class TableModel:
     target: str
     held_out: HeldOutPredictions | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Return the target, the number of columns and the number of classes."""
+        n_columns = len(self.features.encoders)
+        return f"<TableModel: {self.target!r}, {n_columns} columns, {len(self.classes)} classes>"
 
     @property
     def classes(self) -> AnyArray:

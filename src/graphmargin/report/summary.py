@@ -124,6 +124,12 @@ class Summary:
     seconds: float
     version: str
 
+    def __str__(self) -> str:
+        """Return the summary as lines of text."""
+        from graphmargin.report.summary_texts import summary_text  # which imports summaries
+
+        return summary_text(self)
+
     @property
     def details(self) -> dict[str, Any]:
         """Details of the table and the fit, for the description of the model file."""

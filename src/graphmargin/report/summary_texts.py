@@ -113,14 +113,29 @@ def class_rows(summary: Summary) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
+def summary_text(summary: Summary) -> str:
+    """Return the summary as lines of text, with the counts of the classes and the warnings."""
+    counts = zip(summary.classes, summary.given_counts, summary.final_counts, strict=True)
+    lines = [
+        *summary_lines(summary),
+        *((name, f"{given:,} given, {final:,} now") for name, given, final in counts),
+        *(("!", text) for text in summary.warnings),
+    ]
+    width = max(len(name) for name, _ in lines) + 2
+    return "\n".join([_title(summary), *(f"{name:<{width}}{text}" for name, text in lines)])
+
+
 def summary_html(summary: Summary) -> str:
     """Return the summary as two tables for a notebook, and its warnings."""
-    title = f"{summary.table}: {format_count(summary.n_rows, 'row')}, target {summary.target}"
     warnings = [("warning", text) for text in summary.warnings]
     header, rows = class_rows(summary)
-    return html_table(title, [*summary_lines(summary), *warnings]) + html_table(
+    return html_table(_title(summary), [*summary_lines(summary), *warnings]) + html_table(
         "classes", rows, header=header
     )
+
+
+def _title(summary: Summary) -> str:
+    return f"{summary.table}: {format_count(summary.n_rows, 'row')}, target {summary.target}"
 
 
 def _class_estimates(estimate: AccuracyEstimate) -> list[list[str]]:

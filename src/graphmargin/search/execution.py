@@ -73,8 +73,8 @@ def unreached_warning(n_unreached: int, n_rows: int) -> FitWarning:
     """Return the warning about rows in components of the graph without a label."""
     text = (
         f"{n_unreached:,} of {n_rows:,} rows are in components of the graph without a label, so "
-        "that the graph does not label them; label one row in each component, or raise "
-        "`n_neighbors`"
+        "that the graph does not label them; label one row in each component, or join them by more "
+        "neighbors"
     )
     return FitWarning(text, UnreachedWarning)
 

@@ -38,7 +38,7 @@ def number_views(X: Any) -> tuple[View, ...]:
     >>> [view.name for view in number_views(np.array([[1.0, -1.0], [-1.0, 1.0]]))]
     ['as given']
     """
-    if sparse.issparse(X) or X.shape[1] < 2:
+    if sparse.issparse(X):
         return (AS_GIVEN,)
     ranges, variances = ranges_and_variances(X)
     if are_equal_scales(variances):

@@ -81,7 +81,8 @@ def read_column(column: pd.Series, *, keep: bool = False, category: bool = False
 
     If nearly all cells of a text column are numbers, or dates, the column has that role, and the
     other cells are missing. With `category`, the column is a category whatever its cells are, and
-    so is a column of numbers that has pandas' type for categories.
+    so is a column of numbers that has pandas' type for categories. Texts of this type are never
+    read as numbers or dates.
 
     Raises
     ------
@@ -102,7 +103,8 @@ def read_column(column: pd.Series, *, keep: bool = False, category: bool = False
     >>> read_column(ages).role, read_column(ages).invalid.rows
     ('number', (31,))
     """
-    if isinstance(column.dtype, pd.CategoricalDtype):
+    is_categorical = isinstance(column.dtype, pd.CategoricalDtype)
+    if is_categorical:
         category |= not pd.api.types.is_string_dtype(column.cat.categories.dtype)
     column = with_natural_dtype(column)
     if column.isna().all():
@@ -128,7 +130,7 @@ def read_column(column: pd.Series, *, keep: bool = False, category: bool = False
     if cells.isna().all():
         return _left_out("no values")
     cells.attrs = column.attrs
-    return _read_texts(cells, keep=keep)
+    return _read_words(cells, "", keep=keep) if is_categorical else _read_texts(cells, keep=keep)
 
 
 def _left_out(note: str) -> ColumnReading:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from textwrap import shorten
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from graphmargin._typing import BoolArray
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_LISTED = 3
 """Largest number of invalid cells in a message."""
@@ -75,6 +78,7 @@ def invalid_cells(column: pd.Series, bad: BoolArray) -> InvalidCells | None:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> invalid_cells(pd.Series(["1", "x"]), np.array([False, True]))
     InvalidCells(n_cells=1, values=('x',), rows=(2,))
     """
@@ -110,9 +114,12 @@ def row_number(column: pd.Series, position: int) -> int:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> row_number(pd.Series(["a", "b"], index=pd.RangeIndex(100, 102)), 1)
     102
     """
+    from pandas import RangeIndex  # models of arrays import this module, but not pandas
+
     index = column.index
-    is_chunk = isinstance(index, pd.RangeIndex) and index.step == 1
+    is_chunk = isinstance(index, RangeIndex) and index.step == 1
     return int(index[position] if is_chunk else position) + 1

@@ -12,6 +12,7 @@ import pandas as pd
 from graphmargin._scales import (
     are_equal_scales,
     have_one_unit,
+    ranges_and_variances,
     standardizing_factors,
 )
 from graphmargin.tables.column_names import (
@@ -111,7 +112,7 @@ class TableFeatures:
             return None
         places, factors = starts[is_number], np.ones(sum(sizes))
         if self.in_one_unit:
-            variances = X[:, places].var(axis=0)
+            variances = ranges_and_variances(X)[1][places]
             factors[places] = standardizing_factors(variances)
         else:
             scales = [e.scale for e in self.encoders if isinstance(e, NumberEncoder)]
