@@ -19,7 +19,7 @@ from graphmargin.distributed.io.row_encoder import EncodedColumns
 from graphmargin.search.execution import FitWarning, UnreachedWarning
 from graphmargin.tables.reading import read_table
 from graphmargin.tables.table_errors import TableError
-from graphmargin.tables.table_features import fit_features
+from graphmargin.tables.table_features import fit_transform
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def test_a_small_table_is_its_own_sample(cluster, opened, mixed_table):
     unused = ["kind", "note"]
     assert sample.columns.tolist() == whole.columns.tolist()
     assert sample[unused].isna().all(axis=None)
-    expected = fit_features(whole, ignore=unused)
-    features = fit_features(sample, ignore=unused)
+    expected = fit_transform(whole, ignore=unused)[0]
+    features = fit_transform(sample, ignore=unused)[0]
     assert features.columns == expected.columns
     np.testing.assert_array_equal(features.transform(whole), expected.transform(whole))
 
@@ -83,7 +83,7 @@ def test_cells_missing_only_outside_of_the_sample_are_encoded(cluster, opened, p
             table[name] = table[name].mask(outside)
         table.to_parquet(path, index=False)
     request = opened()
-    features = fit_features(sample_table(cluster, request, seed=0), ignore=["kind"])
+    features = fit_transform(sample_table(cluster, request, seed=0), ignore=["kind"])[0]
     used = EncodedColumns(features).columns
     assert used == ("weight", "color", "seen", "note")
     for path in pets.iterdir():

@@ -14,7 +14,7 @@ from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SemiSupervisedEns
 from graphmargin.models import ModelFileError, TableModel, load_model, model_info, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
 from graphmargin.search import Member, View
-from graphmargin.tables.table_features import fit_features
+from graphmargin.tables.table_features import fit_transform
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -51,7 +51,7 @@ def saved(tmp_path_factory):
     for classifier in CLASSIFIERS:
         save_model(classifier.fit(X, Y), path)
         files.append((path.read_bytes(), X, classifier.predict_proba(X)))
-    features = fit_features(TABLE)
+    features = fit_transform(TABLE)[0]
     predictor = SupervisedSVC().fit(features.transform(TABLE), Y).predictor_
     model = TableModel(features, predictor, "kind")
     save_model(model, path)

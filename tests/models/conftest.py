@@ -15,7 +15,7 @@ from graphmargin.methods import named_member
 from graphmargin.models import TableModel, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
 from graphmargin.search import View
-from graphmargin.tables.table_features import fit_features
+from graphmargin.tables.table_features import fit_transform
 
 WORDS = ("red", "green", "blue", "sky", "sea", "tree", "dog", "house", "river", "moon")
 
@@ -81,7 +81,7 @@ def table_classifier():
 @pytest.fixture(scope="session")
 def table_model(table_classifier, table):
     """Return a model of the table, with labels on ten rows."""
-    features = fit_features(table, ignore=["same"])
+    features = fit_transform(table, ignore=["same"])[0]
     few = np.where(np.arange(60) < 10, np.array(["cat", "dog"])[np.arange(60) % 2], "")
     predictor = table_classifier.fit(features.transform(table), few).predictor_
     return TableModel(features, predictor, "kind")

@@ -12,7 +12,7 @@ from graphmargin.tables.column_parsing import (
     parse_numbers,
     parse_texts,
 )
-from graphmargin.tables.table_features import fit_features
+from graphmargin.tables.table_features import fit_transform
 from graphmargin.tables.text_formats import find_number_format
 
 # What a number is, in other words than those of the library.
@@ -53,7 +53,7 @@ def test_the_format_of_numbers_is_detected(cells, number_format, numbers):
     values, bad = parse_numbers(column, number_format)
     assert not bad.any()
     np.testing.assert_array_equal(values, numbers)
-    (use,) = fit_features(pd.DataFrame({"x": column})).columns
+    (use,) = fit_transform(pd.DataFrame({"x": column}))[0].columns
     assert use.role == "number"
     assert ("" if number_format in ("plain", "boolean") else number_format) in use.note
 

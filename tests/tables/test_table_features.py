@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from graphmargin.datasets import load_digits, load_letter, load_segmentation
 from graphmargin.tables import TableError, read_table
-from graphmargin.tables.table_features import describe_columns, fit_features
+from graphmargin.tables.table_features import describe_columns, fit_transform
 from graphmargin.tables.writing import table_writer
 
 N = 120
@@ -60,12 +60,12 @@ ROLES = {
 
 
 def roles(table: pd.DataFrame, **options) -> dict[str, str]:
-    return {use.name: use.role for use in fit_features(table, **options).columns}
+    return {use.name: use.role for use in fit_transform(table, **options)[0].columns}
 
 
 @pytest.fixture(scope="module")
 def features():
-    return fit_features(mixed())
+    return fit_transform(mixed())[0]
 
 
 def test_columns_get_their_roles(features):
@@ -81,8 +81,8 @@ def test_every_format_gives_the_same_features(tmp_path, ending):
         write(table)
     again = read_table(tmp_path / f"a{ending}")
     assert roles(again) == roles(table)
-    expected = fit_features(table).transform(table)
-    np.testing.assert_allclose(fit_features(again).transform(again), expected, atol=1e-6)
+    expected = fit_transform(table)[0].transform(table)
+    np.testing.assert_allclose(fit_transform(again)[0].transform(again), expected, atol=1e-6)
 
 
 def test_the_note_says_why_a_column_is_left_out():
@@ -107,7 +107,7 @@ def test_the_note_says_why_a_column_is_left_out():
             "y": rng.normal(size=n),
         }
     )
-    features = fit_features(table, ignore=["y"])
+    features = fit_transform(table, ignore=["y"])[0]
     lists = "the lists are not finite numbers of the same length"
     assert {use.name: use.note for use in features.columns if use.role == "left out"} == {
         "row": "an ID: all values differ",
@@ -138,9 +138,9 @@ def test_distinct_numbers_without_the_name_of_an_id_are_numbers():
 def test_a_table_without_usable_columns_raises_an_error():
     table = pd.DataFrame({"id": [3, 1, 9], "c": [1, 1, 1]})
     with pytest.raises(TableError, match=r"'id' \(an ID: all values differ\), 'c' \(constant\)"):
-        fit_features(table)
+        fit_transform(table)
     with pytest.raises(TableError, match="no column can be used as a feature: there are no col"):
-        fit_features(pd.DataFrame(index=[0, 1]))
+        fit_transform(pd.DataFrame(index=[0, 1]))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_similar_ranges_share_a_scale_and_others_are_standardized(X, is_same_sca
     X = X[:2_000]
     X = X[:, np.ptp(X, axis=0) > 0].astype(float)
     table = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
-    features = fit_features(table)
+    features = fit_transform(table)[0]
     Z = features.transform(table)
     assert Z.shape == X.shape
     assert ("same scale" in features.scaling) == is_same_scale
@@ -175,20 +175,20 @@ def test_similar_ranges_share_a_scale_and_others_are_standardized(X, is_same_sca
 def test_a_column_of_small_numbers_counts_beside_large_ones(n_large):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(50, n_large + 1)) * ([1.0] + n_large * [1000.0]))
-    Z = fit_features(table).transform(table)
+    Z = fit_transform(table)[0].transform(table)
     np.testing.assert_allclose(Z.var(axis=0), 1)
 
 
 def test_one_column_of_vectors_keeps_their_distances():
     X = np.random.default_rng(0).normal(size=(60, 7)) * [1, 5, 1, 9, 1, 0.1, 1]
     table = pd.DataFrame({"v": list(X)})
-    factors = pdist(fit_features(table).transform(table)) / pdist(X)
+    factors = pdist(fit_transform(table)[0].transform(table)) / pdist(X)
     np.testing.assert_allclose(factors, factors[0], rtol=1e-12)
 
 
 def test_each_column_has_its_share_of_the_variance():
     table = mixed().ffill().bfill()
-    features = fit_features(table)
+    features = fit_transform(table)[0]
     Z = features.transform(table)
     stops = np.cumsum([use.n_features for use in features.columns])
     parts = np.split(Z.var(axis=0), stops[:-1])
@@ -200,7 +200,7 @@ def test_each_column_has_its_share_of_the_variance():
 
 def test_rare_values_are_not_far_from_everything():
     table = pd.DataFrame({"kind": ["a"] * 999 + ["b"], "x": np.random.default_rng(0).random(1000)})
-    Z = fit_features(table).transform(table)
+    Z = fit_transform(table)[0].transform(table)
     assert np.linalg.norm(Z[999, :2] - Z[0, :2]) == pytest.approx(np.sqrt(2 / 0.1))
 
 
@@ -212,7 +212,7 @@ def test_missing_values_have_indicators():
             "v": [[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], None],
         }
     )
-    features = fit_features(table)
+    features = fit_transform(table)[0]
     Z = features.transform(table)
     assert [use.n_features for use in features.columns] == [2, 2, 2]
     assert [(use.n_missing, use.remarks) for use in features.columns] == [(1, "1 missing")] * 3
@@ -224,7 +224,7 @@ def test_missing_values_have_indicators():
 
 def test_values_that_are_missing_only_in_new_rows_have_no_indicator():
     table = mixed().ffill().bfill()
-    features = fit_features(table)
+    features = fit_transform(table)[0]
     nothing = pd.DataFrame({name: pd.Series([None], dtype=object) for name in table})
     Z = features.transform(nothing)
     assert np.isfinite(Z).all()
@@ -232,10 +232,10 @@ def test_values_that_are_missing_only_in_new_rows_have_no_indicator():
 
 
 def test_unknown_categories_are_zero_and_many_are_grouped():
-    few = fit_features(pd.DataFrame({"kind": ["a", "b", "a"]}))
+    few = fit_transform(pd.DataFrame({"kind": ["a", "b", "a"]}))[0]
     assert few.transform(pd.DataFrame({"kind": ["c"]})).tolist() == [[0, 0]]
     cells = [f"k{i % 60}" for i in range(1, 600)] + [f"k{i % 20}" for i in range(200)]
-    many = fit_features(pd.DataFrame({"kind": cells}))
+    many = fit_transform(pd.DataFrame({"kind": cells}))[0]
     (use,) = many.columns
     assert (use.role, use.n_features) == ("category", 41)
     assert use.note == "all but the 40 most frequent values share a feature"
@@ -251,7 +251,7 @@ def with_an_invalid_cell():
 
 def test_an_invalid_cell_is_missing_and_named():
     table = with_an_invalid_cell()
-    features = fit_features(table)
+    features = fit_transform(table)[0]
     use = features.columns[0]
     assert (use.role, use.n_features, use.n_missing) == ("number", 2, 0)
     assert use.remarks == "1 cell is not a number"
@@ -266,11 +266,11 @@ def test_an_invalid_cell_is_missing_and_named():
 
 def test_new_tables_are_read_as_strictly_as_the_first_one():
     invalid = pd.DataFrame({"size": ["1", "x"], "kind": "a"}, index=pd.RangeIndex(100, 102))
-    lenient = fit_features(with_an_invalid_cell())
+    lenient = fit_transform(with_an_invalid_cell())[0]
     assert np.isfinite(lenient.transform(invalid)).all()
     (text,) = lenient.warnings_on(lenient.transform_with_invalid_cells(invalid)[1])
     assert text == "column 'size': 1 cell is not a number and counts as missing ('x' in row 102)"
-    strict = fit_features(with_an_invalid_cell().replace({"size": {"oops": "1"}}))
+    strict = fit_transform(with_an_invalid_cell().replace({"size": {"oops": "1"}}))[0]
     assert strict.warnings == ()
     with pytest.raises(TableError, match="has 'x' in row 102, which is not a number"):
         strict.transform(invalid)
@@ -278,7 +278,7 @@ def test_new_tables_are_read_as_strictly_as_the_first_one():
 
 def test_a_column_is_a_category_if_the_user_says_so(tmp_path):
     table = pd.DataFrame({"id": range(8), "size": [1.0, 2.0, 2.0, None] * 2, "same": 1})
-    features = fit_features(table, category=["id", "size", "same"])
+    features = fit_transform(table, category=["id", "size", "same"])[0]
     assert [use.role for use in features.columns] == ["category", "category", "left out"]
     assert features.encoders[1].values == ("1", "2")
     with table_writer(tmp_path / "a.csv") as write:
@@ -291,18 +291,18 @@ def test_a_column_is_a_category_if_the_user_says_so(tmp_path):
 def test_options_of_a_column_must_agree():
     table = pd.DataFrame({"x": [1.0, 2.0], "v": [[1.0], [2.0]]})
     with pytest.raises(TableError, match="'x' is in both `category` and `ignore`; choose one"):
-        fit_features(table, ignore=["x"], category=["x"])
+        fit_transform(table, ignore=["x"], category=["x"])
     with pytest.raises(TableError, match="`category`: there is no column 'y'"):
-        fit_features(table, category=["y"])
+        fit_transform(table, category=["y"])
     with pytest.raises(TableError, match="`category`: column 'v' has cells of type list"):
-        fit_features(table, category=["v"])
+        fit_transform(table, category=["v"])
 
 
 def test_columns_are_described_without_fitting_encoders(monkeypatch):
     from graphmargin.tables import encoders
 
     table = mixed().assign(many=[f"k{i % 60}" for i in range(N)], left=1)
-    expected = fit_features(table)
+    expected = fit_transform(table)[0]
     monkeypatch.setattr(encoders, "fit_text", None)
     columns, scaling = describe_columns(table)
     assert columns == expected.columns
@@ -323,7 +323,7 @@ def test_features_do_not_depend_on_the_chunk(features):
 
 def test_numbers_and_text_with_numbers_are_the_same():
     table = pd.DataFrame({"x": [1.5, 2.0, 7.25], "n": [5, 2, 9]})
-    features = fit_features(table)
+    features = fit_transform(table)[0]
     np.testing.assert_array_equal(features.transform(table.astype(str)), features.transform(table))
 
 
@@ -357,37 +357,37 @@ def test_a_cell_that_cannot_be_parsed_is_in_the_message(features, name, cell, me
 @pytest.mark.parametrize("unit", [1e-99, 1.0, 1e99])
 def test_numbers_of_any_unit_have_the_same_features(unit):
     table = pd.DataFrame({"x": [1.0, 2.5, 4.0, -3.0], "y": [0.5, 0.25, 1.5, 2.0]})
-    expected = fit_features(table).transform(table)
-    np.testing.assert_allclose(fit_features(unit * table).transform(unit * table), expected)
+    expected = fit_transform(table)[0].transform(table)
+    np.testing.assert_allclose(fit_transform(unit * table)[0].transform(unit * table), expected)
 
 
 def test_numbers_whose_squares_vanish_are_zeros():
     table = pd.DataFrame({"x": [1.0, 2.5, 4.0], "tiny": [1e-150, -3e-200, 0.0]})
-    assert fit_features(table).columns[1].note == "constant"
+    assert fit_transform(table)[0].columns[1].note == "constant"
 
 
 def test_numbers_far_from_those_of_the_fit_are_cut():
-    features = fit_features(pd.DataFrame({"x": [1e-60, 2e-60, 4e-60]}))
+    features = fit_transform(pd.DataFrame({"x": [1e-60, 2e-60, 4e-60]}))[0]
     X = features.transform(pd.DataFrame({"x": [1e100, -1e80, 2e-60]}))
     assert X[:2].ravel().tolist() == [1e100, -1e100]
     assert abs(X[2, 0]) < 1
 
 
 def test_rows_of_a_later_chunk_have_their_number_in_the_file():
-    features = fit_features(pd.DataFrame({"x": [1.0, 2.5]}))
+    features = fit_transform(pd.DataFrame({"x": [1.0, 2.5]}))[0]
     chunk = pd.DataFrame({"x": ["1", "?!"]}, index=pd.RangeIndex(1000, 1002))
     with pytest.raises(TableError, match="has '\\?!' in row 1002"):
         features.transform(chunk)
 
 
 def test_numbers_in_a_column_of_dates_raise_an_error():
-    features = fit_features(mixed()[["time"]])
+    features = fit_transform(mixed()[["time"]])[0]
     with pytest.raises(TableError, match="column 'time' has 5 in row 1, which is not a date"):
         features.transform(pd.DataFrame({"time": [5]}))
 
 
 def test_missing_columns_are_listed():
-    features = fit_features(mixed()[["size", "kind", "price"]])
+    features = fit_transform(mixed()[["size", "kind", "price"]])[0]
     with pytest.raises(
         TableError,
         match=r"columns 'size', 'price' of the model are not in the table \(columns: 'kind'",
@@ -401,12 +401,12 @@ def test_infinite_numbers_and_unknown_columns_raise_errors_in_training():
     with pytest.raises(
         TableError, match="column 'x' has -inf in row 3, which is not a number up to"
     ):
-        fit_features(pd.DataFrame({"x": [1.0, 2.0, -np.inf]}))
+        fit_transform(pd.DataFrame({"x": [1.0, 2.0, -np.inf]}))
     with pytest.raises(TableError, match=r"`ignore`: there is no column 'z' \(columns: 'x'"):
-        fit_features(pd.DataFrame({"x": [1.0, 2.0]}), ignore=["z"])
+        fit_transform(pd.DataFrame({"x": [1.0, 2.0]}), ignore=["z"])
     twice = pd.DataFrame([[1, 2], [3, 5]], columns=["x", "x"])
     with pytest.raises(TableError, match="two columns are named 'x'"):
-        fit_features(twice)
+        fit_transform(twice)
 
 
 @pytest.mark.parametrize(
@@ -419,7 +419,7 @@ def test_infinite_numbers_and_unknown_columns_raise_errors_in_training():
 )
 def test_dates_in_text_are_parsed(cells):
     table = pd.DataFrame({"d": [*cells, None]})
-    features = fit_features(table)
+    features = fit_transform(table)[0]
     assert features.columns[0].role == "date"
     Z = features.transform(table)
     assert np.isfinite(Z).all()
@@ -440,7 +440,7 @@ columns = st.one_of(
 def test_features_are_finite_or_a_table_error_is_raised(cells):
     table = pd.DataFrame({f"c{i}": pd.Series(c, dtype=object) for i, c in enumerate(cells)})
     try:
-        features = fit_features(table)
+        features = fit_transform(table)[0]
     except TableError:
         return
     Z = features.transform(table)

@@ -51,7 +51,7 @@ from graphmargin.search.parameters import (
 from graphmargin.tables.column_names import check_not_target
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
-from graphmargin.tables.table_features import TableFeatures, fit_features
+from graphmargin.tables.table_features import TableFeatures, fit_transform
 from graphmargin.tables.target import similar_class_warnings
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def label_table(
     sample = sample_table(cluster, request, seed)
     ignore = (request.label.name, *request.ignore)
     features = _without_rows(
-        fit_features(sample, ignore=ignore, keep=request.keep, category=request.category)
+        fit_transform(sample, ignore=ignore, keep=request.keep, category=request.category)[0]
     )
     fitted = run_fit(
         cluster,

@@ -48,11 +48,11 @@ class TableModel:
     --------
     >>> import pandas as pd
     >>> from graphmargin import HarmonicClassifier
-    >>> from graphmargin.tables.table_features import fit_features
+    >>> from graphmargin.tables.table_features import fit_transform
     >>> table = pd.DataFrame({"weight": [1.0, 1.1, 1.2, 5.0, 5.2, 5.5], "legs": [2, 2, 2, 4, 4, 4]})
-    >>> features = fit_features(table)
+    >>> features, X = fit_transform(table)
     >>> labels = ["bird", None, None, "cat", None, None]
-    >>> classifier = HarmonicClassifier(n_neighbors=2).fit(features.transform(table), labels)
+    >>> classifier = HarmonicClassifier(n_neighbors=2).fit(X, labels)
     >>> model = TableModel(features, classifier.predictor_, target="animal")
     >>> model.predict(pd.DataFrame({"weight": [1.15, 5.1], "legs": [2, 4]})).tolist()
     ['bird', 'cat']

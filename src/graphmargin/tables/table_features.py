@@ -66,11 +66,11 @@ class TableFeatures:
     Examples
     --------
     >>> table = pd.DataFrame({"size": [1.5, 2.5, 9.0, 1.0], "color": ["red", "blue", "red", "red"]})
-    >>> features = fit_features(table)
+    >>> features, X = fit_transform(table)
     >>> [(use.name, use.role, use.n_features) for use in features.columns]
     [('size', 'number', 1), ('color', 'category', 2)]
-    >>> features.transform(table).shape
-    (4, 3)
+    >>> X.shape, features.transform(table[:1]).shape
+    ((4, 3), (1, 3))
     """
 
     columns: tuple[ColumnUse, ...]
@@ -167,14 +167,15 @@ class TableFeatures:
         return names
 
 
-def fit_features(
+def fit_transform(
     table: pd.DataFrame,
     *,
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
     category: Sequence[str] = (),
-) -> TableFeatures:
-    """Return the features of a table, after deciding on the role of each column.
+    in_one_unit: bool = False,
+) -> tuple[TableFeatures, FloatArray]:
+    """Return the features of a table, after deciding on the role of each column, and their array.
 
     Parameters
     ----------
@@ -185,6 +186,8 @@ def fit_features(
         Columns that are used although they look like an ID, such as consecutive integers.
     category : sequence of str
         Columns that are categories whatever their cells are, such as numbers that are codes.
+    in_one_unit : bool, default=False
+        Whether one number divides all number columns, whatever their scales are.
 
     Raises
     ------
@@ -195,27 +198,13 @@ def fit_features(
     Examples
     --------
     >>> table = pd.DataFrame({"number": [7, 8, 9], "size": [1.5, 2.5, 9.0]})
-    >>> fit_features(table).columns[0].note
-    'an ID: all values differ'
-    >>> fit_features(table, keep=["number"]).n_features
-    2
-    >>> fit_features(table, category=["number"]).columns[0].role
+    >>> features, X = fit_transform(table)
+    >>> features.columns[0].note, X.shape
+    ('an ID: all values differ', (3, 1))
+    >>> fit_transform(table, keep=["number"])[1].shape
+    (3, 2)
+    >>> fit_transform(table, category=["number"])[0].columns[0].role
     'category'
-    """
-    return _fit(_read(table, ignore, keep, category))
-
-
-def fit_transform(
-    table: pd.DataFrame,
-    *,
-    ignore: Sequence[str] = (),
-    keep: Sequence[str] = (),
-    category: Sequence[str] = (),
-    in_one_unit: bool = False,
-) -> tuple[TableFeatures, FloatArray]:
-    """Return the result of `fit_features`, and the array of features; cells are parsed once.
-
-    With `in_one_unit`, one number divides all number columns, whatever their scales are.
     """
     readings = _read(table, ignore, keep, category)
     features = _fit(readings, in_one_unit=in_one_unit)
@@ -230,7 +219,7 @@ def describe_columns(
     keep: Sequence[str] = (),
     category: Sequence[str] = (),
 ) -> tuple[tuple[ColumnUse, ...], str]:
-    """Return the `columns` and `scaling` of `fit_features` without fitting encoders of text.
+    """Return the `columns` and `scaling` of `fit_transform` without fitting encoders of text.
 
     The number of features of a text is the largest possible one. All columns may be left out.
 
@@ -284,7 +273,7 @@ def _read(
     return readings
 
 
-def _fit(readings: Mapping[str, ColumnReading], *, in_one_unit: bool = False) -> TableFeatures:
+def _fit(readings: Mapping[str, ColumnReading], *, in_one_unit: bool) -> TableFeatures:
     """Return the features of parsed columns."""
     n_numbers, scale = _scale_of_numbers(readings, in_one_unit=in_one_unit)
     encoders = {

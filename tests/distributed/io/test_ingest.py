@@ -24,7 +24,7 @@ from graphmargin.distributed.io.row_ranges import open_source, split_rows
 from graphmargin.graph.weights import paper_width
 from graphmargin.labels import UNLABELED_IN_PYTHON, encode_labels
 from graphmargin.tables.table_errors import TableError
-from graphmargin.tables.table_features import fit_features
+from graphmargin.tables.table_features import fit_transform
 
 
 @pytest.fixture
@@ -216,7 +216,7 @@ def test_labels_of_two_types_are_refused_with_both_files(read):
 
 def test_features_of_any_kind_are_encoded(read, mixed_table):
     frame, _ = mixed_table(60)
-    features = fit_features(frame, ignore=["kind"])
+    features = fit_transform(frame, ignore=["kind"])[0]
     table = pa.Table.from_pandas(frame, preserve_index=False)
     run, summary = read(
         table.slice(0, 33), table.slice(33), features=features, label="kind", id="id"
@@ -230,7 +230,7 @@ def test_features_of_any_kind_are_encoded(read, mixed_table):
 
 def test_a_cell_that_cannot_be_encoded_is_named(read):
     frame = pd.DataFrame({"a": [1.5, 2.5, 9.0, 4.0]})
-    features = fit_features(frame)
+    features = fit_transform(frame)[0]
     with pytest.raises(TableError, match=r"1\.parquet: column 'a' has 'x' in row 3, which is not"):
         read(
             {"a": ["1.5", "2", "2"], "y": ["p", "q", "p"]},

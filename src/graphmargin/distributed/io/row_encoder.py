@@ -54,9 +54,9 @@ class EncodedColumns:
 
     Examples
     --------
-    >>> from graphmargin.tables.table_features import fit_features
+    >>> from graphmargin.tables.table_features import fit_transform
     >>> table = pa.table({"color": ["red", "blue", "red", "red"], "where": ["here"] * 4})
-    >>> encoder = EncodedColumns(fit_features(to_frame(table)))
+    >>> encoder = EncodedColumns(fit_transform(to_frame(table))[0])
     >>> encoder.columns, encoder.transform(table).shape
     (('color',), (4, 2))
     """
