@@ -85,6 +85,12 @@ def test_of_fewer_than_twenty_cells_all_are_numbers():
     assert read_column(text(*numbers[:18], "oops")).role == "category"
 
 
+@pytest.mark.parametrize(("n_others", "role"), [(100, "number"), (101, "category")])
+def test_other_cells_at_the_beginning_count_like_all_others(n_others, role):
+    numbers = [f"{i % 17}.5" for i in range(2000 - n_others)]
+    assert read_column(text(*["oops"] * n_others, *numbers)).role == role
+
+
 def test_codes_among_numbers_are_named_in_the_note():
     postal_codes = [f"{80000 + i % 40}" for i in range(97)] + ["01067", "01069", "04109"]
     reading = read_column(text(*postal_codes))
