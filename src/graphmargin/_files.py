@@ -36,8 +36,6 @@ FILE_KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
-PAGE_ENDINGS = (".html", ".htm")
-"""Endings of the names of pages, which reports are."""
 
 _open_drafts: set[Path] = set()
 """Drafts of this process; a write to one of them is not atomic itself."""

@@ -143,9 +143,7 @@ def test_columns_that_look_like_ids_are_named_and_floats_are_kept():
     table, _, few = pets()
     names = [f"bird{i}" for i in range(len(table))]  # of which nobody needs a warning
     numbered = table.assign(name=names, rank=np.arange(len(table)))
-    with pytest.warns(
-        UserWarning, match="that look like IDs are left out: 'rank'; convert them"
-    ):
+    with pytest.warns(UserWarning, match="that look like IDs are left out: 'rank'; convert them"):
         model = SemiSupervisedEnsemble(members=["supervised"]).fit(numbered, few)
     assert model.features_.columns[-1].role == "left out"
     floats = numbered.astype({"rank": float})

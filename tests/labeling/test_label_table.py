@@ -81,7 +81,7 @@ def test_labels_report_and_model_are_those_of_the_command(table_path, tmp_path):
     labeled.save(tmp_path / "python.graphmargin")
     rows = read_table(table_path)
     saved = files["graphmargin"], tmp_path / "python.graphmargin"
-    probabilities = [gm.load_model(path).label_with_probabilities(rows)[1] for path in saved]
+    probabilities = [gm.load_model(path).label_with_invalid_cells(rows)[1] for path in saved]
     np.testing.assert_array_equal(*probabilities)
 
 

@@ -268,11 +268,10 @@ def test_new_tables_are_read_as_strictly_as_the_first_one():
     invalid = pd.DataFrame({"size": ["1", "x"], "kind": "a"}, index=pd.RangeIndex(100, 102))
     lenient = fit_features(with_an_invalid_cell())
     assert np.isfinite(lenient.transform(invalid)).all()
-    (text,) = lenient.warnings_on(lenient.invalid_cells(invalid))
+    (text,) = lenient.warnings_on(lenient.transform_with_invalid_cells(invalid)[1])
     assert text == "column 'size': 1 cell is not a number and counts as missing ('x' in row 102)"
     strict = fit_features(with_an_invalid_cell().replace({"size": {"oops": "1"}}))
     assert strict.warnings == ()
-    assert strict.invalid_cells(invalid) == {}
     with pytest.raises(TableError, match="has 'x' in row 102, which is not a number"):
         strict.transform(invalid)
 

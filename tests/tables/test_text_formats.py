@@ -6,9 +6,9 @@ from pandas.tseries.api import guess_datetime_format
 from graphmargin.tables import text_formats
 from graphmargin.tables.column_roles import read_column
 from graphmargin.tables.text_formats import (
+    find_dates,
     find_number_format,
-    nearly_dates,
-    nearly_numbers,
+    find_numbers,
 )
 
 NUMBERS = [f"{i % 17}.5" for i in range(60)]
@@ -50,8 +50,8 @@ def test_only_short_texts_are_tried_as_dates(monkeypatch):
 
     monkeypatch.setattr(text_formats, "guess_datetime_format", guess)
     words = pd.Series(["ACGT" * 500_000, "2024-05-01"])
-    assert text_formats.find_date_format(words) is None
-    assert text_formats.find_date_format(words[1:]) == "%Y-%m-%d"
+    assert find_dates(words) is None
+    assert find_dates(words[1:]).date_format == "%Y-%m-%d"
     assert max(lengths) <= 100
 
 
@@ -114,7 +114,7 @@ def test_one_number_or_truth_value_beside_words_is_a_category(others):
     ],
 )
 def test_the_format_with_the_fewest_other_cells_is_chosen(cells, number_format):
-    nearly = nearly_numbers(text(*cells))
+    nearly = find_numbers(text(*cells))
     assert nearly.number_format == number_format
     assert nearly.bad.nonzero()[0].tolist() == [len(cells) - 1]
 
@@ -129,5 +129,5 @@ def test_a_column_with_one_invalid_date_stays_a_column_of_dates(other):
 
 def test_the_order_of_day_and_month_that_fits_more_dates_is_chosen():
     few_late_days = [f"{1 + i % 12:02d}/05/2023" for i in range(97)] + ["13/05/2023", "soon"]
-    assert nearly_dates(text(*few_late_days)).date_format == "%d/%m/%Y"
-    assert nearly_dates(text("soon", "later", "2024-05-01")) is None
+    assert find_dates(text(*few_late_days)).date_format == "%d/%m/%Y"
+    assert find_dates(text("soon", "later", "2024-05-01")) is None

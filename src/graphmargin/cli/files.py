@@ -28,7 +28,7 @@ def check_files(files: Mapping[str, Path | None], *, inputs: Sequence[Path] = ()
     inputs : sequence of Path
         Files that must not be overwritten.
     """
-    from graphmargin._files import PAGE_ENDINGS, check_writable
+    from graphmargin._files import check_writable
 
     used = list(inputs)
     for option, path in files.items():
@@ -38,9 +38,10 @@ def check_files(files: Mapping[str, Path | None], *, inputs: Sequence[Path] = ()
             msg = f"{option} {path}: the folder {path.parent} does not exist; make it first"
             raise InputError(msg)
         check_writable(path, inputs=used)
-        if option == "--report" and path.suffix.lower() not in PAGE_ENDINGS:
-            msg = f"{option} {path}: the report is a web page; choose a name that ends in .html"
-            raise InputError(msg)
+        if option == "--report":
+            from graphmargin.report.labeling_page import check_page_name  # imports NumPy
+
+            check_page_name(path, f"{option} {path}")
         used.append(path)
 
 

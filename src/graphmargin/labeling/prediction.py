@@ -123,11 +123,11 @@ def predict_file(
         for chunk in read_chunks(source):
             column, confidence = prediction_columns(chunk.columns, model.target, source.name)
             try:
-                labels, probabilities = model.label_with_probabilities(chunk)
-                join_invalid_cells(invalid, model.features.invalid_cells(chunk))
+                labels, probabilities, found = model.label_with_invalid_cells(chunk)
             except TableError as wrong:
                 msg = f"{source.name}: {wrong}"
                 raise TableError(msg) from wrong
+            join_invalid_cells(invalid, found)
             confidences = confidence_of_labels(labels, probabilities, model.classes)
             is_answered = confidences >= min_confidence
             if model.target in chunk.columns:

@@ -41,9 +41,7 @@ def preview_columns(task: LabelingTask) -> tuple[str, ...]:
 
 def preview_rows(task: LabelingTask, rows: Iterable[int]) -> list[dict[str, str]]:
     """Return the cells of rows in the columns of a preview, shortened; missing cells are empty."""
-    return [
-        {name: _shorten(text) for name, text in cells.items()} for cells in _whole_cells(task, rows)
-    ]
+    return [_shortened(cells) for cells in _whole_cells(task, rows)]
 
 
 def _whole_cells(task: LabelingTask, rows: Iterable[int]) -> list[dict[str, str]]:
@@ -66,7 +64,8 @@ def row_notes(
     scores: Sequence[float],
 ) -> tuple[RowNote, ...]:
     """Return notes on rows, which are counted from 0 here and from 1 in the notes."""
-    columns = (rows, labels, others, scores, preview_rows(task, rows), _whole_cells(task, rows))
+    whole = _whole_cells(task, rows)
+    columns = (rows, labels, others, scores, map(_shortened, whole), whole)
     return tuple(
         RowNote(
             row=int(row) + 1,
@@ -88,6 +87,10 @@ def _text(value: Any) -> str:
     if isinstance(value, str) and _MANY_DECIMALS.fullmatch(value):
         value = float(value)
     return f"{value:.4g}" if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
+
+
+def _shortened(cells: dict[str, str]) -> dict[str, str]:
+    return {name: _shorten(text) for name, text in cells.items()}
 
 
 def _shorten(text: str, width: int = MAX_CHARACTERS) -> str:

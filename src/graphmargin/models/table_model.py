@@ -21,6 +21,7 @@ from graphmargin.tables.frames import as_pandas
 if TYPE_CHECKING:
     import pandas as pd
 
+    from graphmargin.tables.invalid_cells import InvalidCells
     from graphmargin.tables.table_features import TableFeatures
 
 
@@ -105,23 +106,25 @@ class TableModel:
         labels, probabilities = self._label(table)
         return labels, confidence_of_labels(labels, probabilities, self.classes)
 
-    def label_with_probabilities(self, table: Any) -> tuple[AnyArray, FloatArray]:
-        """Return the label of every row, and its class probabilities in the order of `classes`.
+    def label_with_invalid_cells(
+        self, table: Any
+    ) -> tuple[AnyArray, FloatArray, dict[str, InvalidCells]]:
+        """Return the label of every row, its class probabilities, and the invalid cells by column.
 
-        There is no warning of invalid cells, see `TableFeatures.invalid_cells`.
+        Probabilities have the order of `classes`. There is no warning of invalid cells.
         """
-        X = self.features.transform(_as_frame(table))
+        X, invalid = self.features.transform_with_invalid_cells(_as_frame(table))
         if not len(X):
-            return self.classes[:0], np.zeros((0, len(self.classes)))
+            return self.classes[:0], np.zeros((0, len(self.classes))), invalid
         labels, probabilities = self.predictor.label(X)
-        return labels, check_probabilities(probabilities)
+        return labels, check_probabilities(probabilities), invalid
 
     def _label(self, table: Any) -> tuple[AnyArray, FloatArray]:
-        """Return the result of `label_with_probabilities`, and warn of invalid cells."""
-        frame = _as_frame(table)
-        for text in self.features.warnings_on(self.features.invalid_cells(frame)):
+        """Return labels and class probabilities, and warn of invalid cells."""
+        labels, probabilities, invalid = self.label_with_invalid_cells(table)
+        for text in self.features.warnings_on(invalid):
             warnings.warn(text, UserWarning, stacklevel=3)
-        return self.label_with_probabilities(frame)
+        return labels, probabilities
 
 
 def table_model_of(classifier: Any) -> TableModel:

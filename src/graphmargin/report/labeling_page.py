@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmargin._errors import InputError
-from graphmargin._files import PAGE_ENDINGS, atomic_write
+from graphmargin._files import atomic_write
 from graphmargin._texts import format_estimate
 from graphmargin.report import charts
 from graphmargin.report.content import GraphMap, Report, RowNote
@@ -27,8 +27,19 @@ MAX_CANDIDATES = 8
 """Largest number of candidates in the table of the blend."""
 
 
-def check_page_name(path: Path) -> Path:
+def check_page_name(path: Path, shown: str = "") -> Path:
     """Return the path of a report, which must be the name of a web page.
+
+    Parameters
+    ----------
+    path : Path
+    shown : str, default=""
+        How an error calls the path.
+
+    Raises
+    ------
+    InputError
+        If the name has another ending.
 
     Examples
     --------
@@ -36,8 +47,8 @@ def check_page_name(path: Path) -> Path:
     Traceback (most recent call last):
     graphmargin._errors.InputError: pets.pdf: the report is a web page; choose a name that ends in .html
     """  # noqa: E501 - an error is one line
-    if path.suffix.lower() not in PAGE_ENDINGS:
-        msg = f"{path}: the report is a web page; choose a name that ends in .html"
+    if path.suffix.lower() not in (".html", ".htm"):
+        msg = f"{shown or path}: the report is a web page; choose a name that ends in .html"
         raise InputError(msg)
     return path
 

@@ -24,7 +24,7 @@ from pandas.api import types
 from graphmargin._rows import MAGNITUDES
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
-from graphmargin.tables.invalid_cells import row_number
+from graphmargin.tables.invalid_cells import InvalidCells, invalid_cells, row_number
 from graphmargin.tables.table_errors import TableError
 
 MIN_MAGNITUDE, MAX_MAGNITUDE = MAGNITUDES["float64"]
@@ -204,8 +204,8 @@ def parse_column(
     *,
     width: int | None = None,
     lenient: bool = False,
-) -> Any:
-    """Return the values of a column with a given role, as encoders take them.
+) -> tuple[Any, InvalidCells | None]:
+    """Return the values of a column with a given role, as encoders take them, and invalid cells.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def parse_column(
     width : int, optional
         Length of vectors.
     lenient : bool, default=False
-        Whether cells that cannot be parsed are missing, as `find_bad_cells` tells.
+        Whether cells that cannot be parsed are missing, and returned as invalid.
 
     Raises
     ------
@@ -226,6 +226,8 @@ def parse_column(
 
     Examples
     --------
+    >>> parse_column(pd.Series(["1", "x"]), "number", lenient=True)
+    (array([ 1., nan]), InvalidCells(n_cells=1, values=('x',), rows=(2,)))
     >>> parse_column(pd.Series(["1", "x"], name="age"), "number")
     Traceback (most recent call last):
     graphmargin.tables.table_errors.TableError: column 'age' has 'x' in row 2, which is not a number
@@ -235,18 +237,7 @@ def parse_column(
         raise_bad_cell(column, bad, _wanted(role, text_format, width))
     if role == "number":
         check_magnitudes(column, values)
-    return values
-
-
-def find_bad_cells(column: pd.Series, role: Role, text_format: str | None = None) -> BoolArray:
-    """Return the mask of the cells of a column that cannot be parsed.
-
-    Examples
-    --------
-    >>> find_bad_cells(pd.Series(["1", "x"]), "number").tolist()
-    [False, True]
-    """
-    return _parse(column, role, text_format, None)[1]
+    return values, invalid_cells(column, bad)
 
 
 def _parse(

@@ -26,11 +26,10 @@ from graphmargin.tables.column_parsing import (
 from graphmargin.tables.invalid_cells import InvalidCells, invalid_cells
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.text_formats import (
-    NearlyNumbers,
-    find_date_format,
-    find_number_format,
-    nearly_dates,
-    nearly_numbers,
+    TextDates,
+    TextNumbers,
+    find_dates,
+    find_numbers,
 )
 
 MAX_CATEGORIES = 40
@@ -114,9 +113,13 @@ def read_column(column: pd.Series, *, keep: bool = False, category: bool = False
         return _read_category(column)
     if is_number_type(column):
         is_bool = pd.api.types.is_bool_dtype(column.dtype)
-        return _read_numbers(column, "boolean" if is_bool else "plain", keep=keep)
+        values, _ = parse_numbers(column)
+        return _read_numbers(column, values, "boolean" if is_bool else "plain", keep=keep)
     if is_date_type(column):
-        return _read_dates(column, None)
+        values, bad = parse_dates(column, None)
+        if bad.any():
+            return _left_out("dates out of range")
+        return _read_dates(column, TextDates(None, values, bad))
     first = column.dropna().iloc[0]
     if isinstance(first, list | tuple | np.ndarray):
         return _read_vectors(column)
@@ -149,8 +152,9 @@ def _read_category(column: pd.Series) -> ColumnReading:
     return ColumnReading("category", cells)
 
 
-def _read_numbers(column: pd.Series, number_format: NumberFormat, *, keep: bool) -> ColumnReading:
-    values, _ = parse_numbers(column, number_format)
+def _read_numbers(
+    column: pd.Series, values: FloatArray, number_format: NumberFormat, *, keep: bool
+) -> ColumnReading:
     values = np.where(np.abs(values) < MIN_MAGNITUDE, 0.0, values)
     present = values[~np.isnan(values)]
     if not present.size:
@@ -179,13 +183,15 @@ def _is_id_name(name: object) -> bool:
     return bool(_ID_NAME.search(text) or _ID_NAME.search(text.lower()))
 
 
-def _read_dates(column: pd.Series, date_format: str | None) -> ColumnReading:
-    values, bad = parse_dates(column, date_format)
-    if bad.any():
-        return _left_out("dates out of range")
-    if values.nunique(dropna=False) == 1:
+def _read_dates(column: pd.Series, dates: TextDates) -> ColumnReading:
+    if not dates.bad.any() and dates.values.nunique(dropna=False) == 1:
         return _left_out("constant")
-    return ColumnReading("date", values, date_format=date_format)
+    return ColumnReading(
+        "date",
+        dates.values,
+        date_format=dates.date_format,
+        invalid=invalid_cells(column, dates.bad),
+    )
 
 
 def _read_vectors(column: pd.Series) -> ColumnReading:
@@ -199,45 +205,31 @@ def _read_vectors(column: pd.Series) -> ColumnReading:
 
 
 def _read_texts(cells: pd.Series, *, keep: bool) -> ColumnReading:
-    if (number_format := find_number_format(cells)) is not None:
-        return _read_numbers(cells, number_format, keep=keep)
+    numbers = find_numbers(cells)
+    if numbers is not None and not numbers.bad.any():
+        return _read_numbers(cells, numbers.values, numbers.number_format, keep=keep)
     if cells.dropna().str.startswith("[").all() and not parse_vectors(cells)[1].any():
         return _read_vectors(cells)
-    if (date_format := find_date_format(cells)) is not None:
-        return _read_dates(cells, date_format)
-    numbers = nearly_numbers(cells)
-    if numbers is None:
-        return _read_nearly_dates(cells) or _read_words(cells, "", keep=keep)
-    if numbers.code:
-        return _read_words(cells, f"codes such as {numbers.code!r}", keep=keep)
-    return _read_nearly_numbers(cells, numbers, keep=keep) or _read_words(cells, "", keep=keep)
+    dates = find_dates(cells)
+    if dates is not None and not dates.bad.any():
+        return _read_dates(cells, dates)
+    if numbers is not None:
+        if numbers.code:
+            return _read_words(cells, f"codes such as {numbers.code!r}", keep=keep)
+        if _has_nearly_numbers(cells, numbers, keep=keep):
+            reading = _read_numbers(cells, numbers.values, numbers.number_format, keep=keep)
+            return replace(reading, invalid=invalid_cells(cells, numbers.bad))
+    elif dates is not None and dates.values.nunique() > 1:
+        return _read_dates(cells, dates)
+    return _read_words(cells, "", keep=keep)
 
 
-def _read_nearly_numbers(
-    cells: pd.Series, numbers: NearlyNumbers, *, keep: bool
-) -> ColumnReading | None:
-    """Return the reading of numbers beside invalid cells; None for an ID, or a single number."""
-    given = cells[~numbers.bad]
-    values, _ = parse_numbers(given, numbers.number_format)
-    span = np.nanmax(values) - np.nanmin(values)
-    is_whole = given.dropna().str.contains(INTEGER_PATTERN).all()
+def _has_nearly_numbers(cells: pd.Series, numbers: TextNumbers, *, keep: bool) -> bool:
+    """Return whether numbers beside invalid cells are a feature: neither an ID, nor all equal."""
+    span = np.nanmax(numbers.values) - np.nanmin(numbers.values)
+    is_whole = cells[~numbers.bad].dropna().str.contains(INTEGER_PATTERN).all()
     is_id = is_whole and cells.is_unique and (span < len(cells) or _is_id_name(cells.name))
-    if span == 0 or (is_id and not keep):
-        return None
-    reading = _read_numbers(cells, numbers.number_format, keep=keep)
-    return replace(reading, invalid=invalid_cells(cells, numbers.bad))
-
-
-def _read_nearly_dates(cells: pd.Series) -> ColumnReading | None:
-    """Return the reading of dates beside invalid cells; None if there are not two dates."""
-    dates = nearly_dates(cells)
-    if dates is None:
-        return None
-    values, _ = parse_dates(cells, dates.date_format)
-    if values.nunique() < 2:
-        return None
-    invalid = invalid_cells(cells, dates.bad)
-    return ColumnReading("date", values, date_format=dates.date_format, invalid=invalid)
+    return bool(span != 0 and (keep or not is_id))
 
 
 def _read_words(cells: pd.Series, note: str, *, keep: bool) -> ColumnReading:

@@ -18,11 +18,10 @@ from graphmargin.tables.column_names import Role
 from graphmargin.tables.column_parsing import (
     MIN_MAGNITUDE,
     NumberFormat,
-    find_bad_cells,
     parse_column,
 )
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading
-from graphmargin.tables.invalid_cells import InvalidCells, invalid_cells
+from graphmargin.tables.invalid_cells import InvalidCells
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -68,17 +67,14 @@ class ColumnEncoder:
 
     def transform(self, column: pd.Series) -> FloatArray:
         """Return the features of a column."""
-        values = parse_column(column, self.role, self.text_format, lenient=self.lenient)
-        return self.encode(values)
+        return self.encode(self.parse(column)[0])
 
-    def invalid_cells(self, column: pd.Series) -> InvalidCells | None:
-        """Return the cells of a column that `transform` takes as missing, None if there is none."""
-        if not self.lenient:
-            return None
-        return invalid_cells(column, find_bad_cells(column, self.role, self.text_format))
+    def parse(self, column: pd.Series) -> tuple[Any, InvalidCells | None]:
+        """Return the values of a column, and the cells that are taken as missing, if any."""
+        return parse_column(column, self.role, self.text_format, lenient=self.lenient)
 
     def encode(self, values: Any) -> FloatArray:
-        """Return the features of the values of a column, as `parse_column` returns them."""
+        """Return the features of the values of a column, as `parse` returns them."""
         raise NotImplementedError
 
 
@@ -321,9 +317,9 @@ class EmbeddingEncoder(ColumnEncoder):
     center: FloatArray
     scale: float
 
-    def transform(self, column: pd.Series) -> FloatArray:
-        """Return the features of a column of vectors of the same length."""
-        return self.encode(parse_column(column, self.role, width=len(self.center)))
+    def parse(self, column: pd.Series) -> tuple[Any, InvalidCells | None]:
+        """Return a column of vectors of the same length as a matrix; no cell is invalid."""
+        return parse_column(column, self.role, width=len(self.center))
 
     def encode(self, values: FloatArray) -> FloatArray:
         """Return the features of vectors."""

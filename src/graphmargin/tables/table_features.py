@@ -128,22 +128,25 @@ class TableFeatures:
         TableError
             If a column is missing or a cell cannot be parsed.
         """
+        return self.transform_with_invalid_cells(table)[0]
+
+    def transform_with_invalid_cells(
+        self, table: pd.DataFrame
+    ) -> tuple[FloatArray, dict[str, InvalidCells]]:
+        """Return the result of `transform`, and the cells that it takes as missing, by column."""
         names = self._names_in(table)
         if not len(table):  # scikit-learn's encoders raise without rows
-            return np.empty((0, self.n_features))
-        parts = [encoder.transform(table[names[encoder.name]]) for encoder in self.encoders]
+            return np.empty((0, self.n_features)), {}
+        parts: list[FloatArray] = []
+        found: dict[str, InvalidCells] = {}
+        for encoder in self.encoders:
+            values, invalid = encoder.parse(table[names[encoder.name]])
+            parts.append(encoder.encode(values))
+            if invalid is not None:
+                found[encoder.name] = invalid
         X = np.hstack(parts)
         # A number may be huge in units of those that the encoder was fitted to.
-        return np.clip(X, -MAX_MAGNITUDE, MAX_MAGNITUDE, out=X)
-
-    def invalid_cells(self, table: pd.DataFrame) -> dict[str, InvalidCells]:
-        """Return the cells of columns of a table that `transform` takes as missing, by column."""
-        names = self._names_in(table)
-        found = {
-            encoder.name: encoder.invalid_cells(table[names[encoder.name]])
-            for encoder in self.encoders
-        }
-        return {name: invalid for name, invalid in found.items() if invalid is not None}
+        return np.clip(X, -MAX_MAGNITUDE, MAX_MAGNITUDE, out=X), found
 
     def warnings_on(self, invalid: Mapping[str, InvalidCells]) -> tuple[str, ...]:
         """Return a sentence on the invalid cells of each column of a new table."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from graphmargin._typing import FloatArray
 from graphmargin.distributed.io.parquet_files import check_columns, decoded_schema
 from graphmargin.tables.column_names import format_names
+from graphmargin.tables.invalid_cells import InvalidCells
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures
@@ -79,9 +80,15 @@ class EncodedColumns:
 
     def transform(self, table: pa.Table, first_row: int = 0) -> FloatArray:
         """Return the features of every row; messages count rows from `first_row`."""
+        return self.transform_with_invalid_cells(table, first_row)[0]
+
+    def transform_with_invalid_cells(
+        self, table: pa.Table, first_row: int
+    ) -> tuple[FloatArray, dict[str, InvalidCells]]:
+        """Return the result of `transform`, and the cells that it takes as missing, by column."""
         frame = to_frame(table)
         frame.index = range(first_row, first_row + len(frame))
-        return self.features.transform(frame)
+        return self.features.transform_with_invalid_cells(frame)
 
 
 RowEncoder: TypeAlias = NumberColumns | EncodedColumns

@@ -80,17 +80,17 @@ class RowPredictor:
         """Features of columns of any kind; None if columns of numbers are taken as they are."""
         return self.encoder.features if isinstance(self.encoder, EncodedColumns) else None
 
-    def invalid_cells(self, table: pa.Table) -> dict[str, InvalidCells]:
-        """Return the cells that `label` takes as missing, by column, without their rows."""
-        found = {} if self.features is None else self.features.invalid_cells(to_frame(table))
-        return {name: replace(cells, rows=()) for name, cells in found.items()}
+    def label(
+        self, table: pa.Table, first_row: int
+    ) -> tuple[AnyArray, FloatArray, dict[str, InvalidCells]]:
+        """Return the label of each row, the probability that it is right, and the invalid cells.
 
-    def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
-        """Return the label of each row, and the probability that it is right.
-
-        Messages count rows from `first_row`.
+        These are by column, without their rows. Messages count rows from `first_row`.
         """
-        X = self.encoder.transform(table, first_row)
+        if isinstance(self.encoder, EncodedColumns):
+            X, found = self.encoder.transform_with_invalid_cells(table, first_row)
+        else:
+            X, found = self.encoder.transform(table, first_row), {}
         is_bad = ~(np.abs(X) <= MAGNITUDES[X.dtype.name][1])
         if is_bad.any():
             row, column = np.argwhere(is_bad)[0].tolist()
@@ -100,7 +100,8 @@ class RowPredictor:
             )
             raise TableError(msg)
         labels, probabilities = self.predictor.label(X)
-        return labels, confidence_of_labels(labels, probabilities, self.predictor.classes)
+        confidence = confidence_of_labels(labels, probabilities, self.predictor.classes)
+        return labels, confidence, {k: replace(cells, rows=()) for k, cells in found.items()}
 
 
 def predict_parquet(
@@ -193,11 +194,11 @@ def _predict_range(
     def label_batch(batch: pa.Table, first: int) -> LabeledBatch:
         nonlocal total, n_checked, n_right
         try:
-            labels, confidence = model.label(batch, row_range.first_row + first)
+            labels, confidence, found = model.label(batch, row_range.first_row + first)
         except TableError as error:
             msg = f"{row_range.url}: {error}"
             raise TableError(msg) from error
-        join_invalid_cells(invalid, model.invalid_cells(batch))
+        join_invalid_cells(invalid, found)
         counts[:] += (labels[:, None] == classes).sum(axis=0)
         total += float(confidence.sum())
         if model.target in batch.column_names:
