@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphmargin._checks import check_choice
 from graphmargin._rows import is_frame
+from graphmargin._typing import FloatArray
 from graphmargin.estimators.base import SemiSupervisedClassifier, refuse_arguments, warn_caller
 from graphmargin.labels import EncodedLabels
 from graphmargin.methods import default_members, member_names, named_member
@@ -174,41 +175,44 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
     def _validate_rows(self, X: Any, *, reset: bool = True, **options: Any) -> Any:
         if reset:
             self.features_: TableFeatures | None = None
-            if not is_frame(X):
-                return super()._validate_rows(X, **options)
-            table = as_pandas(X)
-            validate_data(self, table, skip_check_array=True)
-            if len(table) < 2:
-                msg = f"`X` must have at least 2 rows, got {len(table)}"
-                raise ValueError(msg)
-            from graphmargin.tables.table_features import (  # imports pandas
-                column_warnings,
-                fit_transform,
-            )
-
-            self.features_, rows = fit_transform(table, in_one_unit=self.scale == "none")
-            for text in column_warnings(self.features_.columns, "give it the type 'category'"):
-                warn_caller(text)
-            ids = [use.name for use in self.features_.columns if use.note == ID_NOTE]
-            numbers = table[ids].select_dtypes("number").columns.tolist()
-            if numbers:
-                text = (
-                    f"columns of numbers that look like IDs are left out: {format_names(numbers)}; "
-                    "convert them to floats if they are features"
-                )
-                warn_caller(text)
-            return rows
+            return self._encode(X) if is_frame(X) else super()._validate_rows(X, **options)
         if self.features_ is None:
             return super()._validate_rows(X, reset=False, **options)
+        return self._encode_new(X, self.features_)
+
+    def _encode(self, X: Any) -> FloatArray:
+        """Return the rows of a frame as an array of numbers, and keep the encoders of columns."""
+        from graphmargin.tables.table_features import column_warnings, fit_transform
+
+        table = as_pandas(X)
+        validate_data(self, table, skip_check_array=True)
+        if len(table) < 2:
+            msg = f"`X` must have at least 2 rows, got {len(table)}"
+            raise ValueError(msg)
+        self.features_, rows = fit_transform(table, in_one_unit=self.scale == "none")
+        for text in column_warnings(self.features_.columns, "give it the type 'category'"):
+            warn_caller(text)
+        ids = [use.name for use in self.features_.columns if use.note == ID_NOTE]
+        numbers = table[ids].select_dtypes("number").columns.tolist()
+        if numbers:
+            text = (
+                f"columns of numbers that look like IDs are left out: {format_names(numbers)}; "
+                "convert them to floats if they are features"
+            )
+            warn_caller(text)
+        return rows
+
+    def _encode_new(self, X: Any, features: TableFeatures) -> FloatArray:
+        """Return new rows, a frame with the columns of `fit` or an array, as `_encode` does."""
         if is_frame(X):
             X = as_pandas(X)
         elif sparse.issparse(X):
             msg = "`X` must be a data frame with the columns of `fit`, got a sparse matrix"
             raise ValueError(msg)
         validate_data(self, X, reset=False, skip_check_array=True)
-        table = as_pandas(X, [use.name for use in self.features_.columns])
-        rows, invalid = self.features_.transform_with_invalid_cells(table)
-        for text in self.features_.warnings_on(invalid):
+        table = as_pandas(X, [use.name for use in features.columns])
+        rows, invalid = features.transform_with_invalid_cells(table)
+        for text in features.warnings_on(invalid):
             warn_caller(text)
         return rows
 
