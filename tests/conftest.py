@@ -145,7 +145,7 @@ def mixed_table():
 @pytest.fixture(scope="session")
 def labeled_pets(mixed_table):
     """Return the labeled mixed table of 150 rows."""
-    from graphmargin.labeling.labeled_table import label_rows
     from graphmargin.labeling.labeling_task import task_of
+    from graphmargin.labeling.table_labeling import label_rows
 
     return label_rows(task_of(mixed_table()[0], "kind", name="pets.csv"))

@@ -411,20 +411,20 @@ def fail():
 def test_internal_errors_and_interruptions_print_one_line(
     event, code, message, monkeypatch, refused, table_file
 ):
-    from graphmargin.labeling import labeled_table
+    from graphmargin.labeling import table_labeling
 
-    monkeypatch.setattr(labeled_table, "label_rows", lambda *_, **__: event())
+    monkeypatch.setattr(table_labeling, "label_rows", lambda *_, **__: event())
     assert message in refused(*command_line("label", table_file), code=code)
 
 
 def test_sighup_under_nohup_is_ignored(monkeypatch, refused, table_file):
-    from graphmargin.labeling import labeled_table
+    from graphmargin.labeling import table_labeling
 
     def hang_up_and_fail(*_, **__):
         signal.raise_signal(signal.SIGHUP)
         fail()
 
-    monkeypatch.setattr(labeled_table, "label_rows", hang_up_and_fail)
+    monkeypatch.setattr(table_labeling, "label_rows", hang_up_and_fail)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         assert "a bug" in refused(*command_line("label", table_file), code=1)
@@ -434,9 +434,9 @@ def test_sighup_under_nohup_is_ignored(monkeypatch, refused, table_file):
 
 
 def test_the_variable_shows_a_traceback(monkeypatch, capsys, table_file):
-    from graphmargin.labeling import labeled_table
+    from graphmargin.labeling import table_labeling
 
-    monkeypatch.setattr(labeled_table, "label_rows", None)
+    monkeypatch.setattr(table_labeling, "label_rows", None)
     monkeypatch.setenv(app.TRACEBACK_VARIABLE, "1")
     assert main([str(word) for word in command_line("label", table_file)]) == 1
     assert capsys.readouterr().err.startswith("Traceback")

@@ -32,7 +32,7 @@ def invalid_file(table_file):
 def _one_member(monkeypatch):
     """Fit one member, because all of them take seconds."""
     monkeypatch.setattr(
-        "graphmargin.labeling.labeled_table.default_members",
+        "graphmargin.labeling.table_labeling.default_members",
         lambda labels, *_: [named_member("cut", labels)],
     )
 

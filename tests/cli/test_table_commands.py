@@ -14,8 +14,8 @@ import graphmargin as gm
 from graphmargin._texts import format_estimate, format_interval
 from graphmargin.cli import main
 from graphmargin.labeling import labeling_task
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import read_task
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.tables.reading import read_table
 
 
@@ -327,7 +327,7 @@ def test_explain_finds_rows_by_number_and_by_id(table_file, capsys):
 
 
 def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
-    from graphmargin.labeling import labeled_table
+    from graphmargin.labeling import table_labeling
 
     asked = {}
 
@@ -335,14 +335,14 @@ def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
         asked.update(options)
         return label_rows(job_)
 
-    monkeypatch.setattr(labeled_table, "label_rows", remember)
+    monkeypatch.setattr(table_labeling, "label_rows", remember)
     assert run("label", table_file, "-t", "kind", "-q", "--seed", "7", "--jobs", "1") == 0
     assert (asked["seed"], asked["n_jobs"]) == (7, 1)
 
 
 @pytest.mark.parametrize("command", ["label", "fit", "audit", "suggest", "explain"])
 def test_class_weights_reach_the_fit(command, table_file, tmp_path, monkeypatch):
-    from graphmargin.labeling import labeled_table
+    from graphmargin.labeling import table_labeling
 
     asked = []
 
@@ -350,7 +350,7 @@ def test_class_weights_reach_the_fit(command, table_file, tmp_path, monkeypatch)
         asked.append(options["class_weight"])
         return label_rows(job_, class_weight=options["class_weight"])
 
-    monkeypatch.setattr(labeled_table, "label_rows", remember)
+    monkeypatch.setattr(table_labeling, "label_rows", remember)
     extra = {"fit": ["--model", tmp_path / "m.graphmargin"], "explain": ["--row", "30"]}
     for value in ("balanced", "cat=10,dog=0.5"):
         words = [table_file, "-t", "kind", "--class-weight", value, *extra.get(command, [])]

@@ -24,8 +24,8 @@ from graphmargin.estimators import (
 )
 from graphmargin.estimators.base import ScaleWarning
 from graphmargin.graph import knn_graph
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.search import Member
 from tests.estimators.problems import assert_same_results, assert_sound, blobs, every_class, fit
 

@@ -4,7 +4,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from graphmargin.labeling.example_tables import compare_with_truth, demo_table
-from graphmargin.labeling.labeled_table import label_table
+from graphmargin.labeling.table_labeling import label_table
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 
 from graphmargin import harmonic_solution
 from graphmargin.labeling.explanation import explain_row, find_row
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.tables.table_errors import TableError
 
 

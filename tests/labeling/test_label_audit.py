@@ -4,8 +4,8 @@ import pytest
 
 from graphmargin import SemiSupervisedEnsemble
 from graphmargin.labeling.label_audit import audit_labels
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.labeling.table_report import report_on
 
 

@@ -7,8 +7,9 @@ import pytest
 from graphmargin import MaxMarginGraphCut, SemiSupervisedEnsemble
 from graphmargin.datasets import load_digits, mask_labels
 from graphmargin.harmonic.solution import solve_path
-from graphmargin.labeling.labeled_table import EXPLANATION_GAMMA_G, label_rows
+from graphmargin.labeling.labeled_table import EXPLANATION_GAMMA_G
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.writing import table_writer
 

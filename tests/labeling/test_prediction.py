@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.prediction import compare_labels, predict_file
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.labels import UNLABELED_IN_PYTHON, UNLABELED_IN_TABLES
 from graphmargin.tables import reading
 from graphmargin.tables.reading import read_table

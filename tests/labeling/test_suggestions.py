@@ -1,9 +1,9 @@
 import pytest
 
 from graphmargin import suggest_labels
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.suggestions import suggest_rows
+from graphmargin.labeling.table_labeling import label_rows
 
 
 def test_rows_are_those_of_suggest_labels(labeled_pets):

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.summary import summarize
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.labeling.table_report import report_on
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from graphmargin.harmonic._solvers.system import HarmonicSystem
 from graphmargin.labeling.explanation import explain_row
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.suggestions import suggest_rows
 from graphmargin.labeling.summary import summarize
+from graphmargin.labeling.table_labeling import label_rows
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from graphmargin import SemiSupervisedEnsemble, save_model
 from graphmargin.cli import main
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.labeling.table_report import report_on
 from graphmargin.methods import METHODS
 from graphmargin.models import ModelFileError

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from graphmargin import SemiSupervisedEnsemble, SupervisedSVC
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.labels import encode_labels
 from graphmargin.methods import named_member
 from graphmargin.models import ModelFileError, load_model, model_info, save_model

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from graphmargin.labeling.example_tables import compare_with_truth, demo_table
-from graphmargin.labeling.labeled_table import label_table
+from graphmargin.labeling.table_labeling import label_table
 from graphmargin.plotting.demo_picture import demo_figure
 
 

@@ -66,8 +66,8 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Print the rows whose labels look wrong."""
-    from graphmargin.labeling.labeled_table import label_rows
     from graphmargin.labeling.labeling_task import read_task
+    from graphmargin.labeling.table_labeling import label_rows
 
     weights = parse_class_weight(class_weight)
     check_list(out, table)

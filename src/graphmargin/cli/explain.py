@@ -63,8 +63,8 @@ def explain(
 ) -> None:
     """Print an explanation."""
     from graphmargin.labeling.explanation import explain_row, find_row
-    from graphmargin.labeling.labeled_table import label_rows
     from graphmargin.labeling.labeling_task import read_task
+    from graphmargin.labeling.table_labeling import label_rows
 
     weights = parse_class_weight(class_weight)
     task = read_task(

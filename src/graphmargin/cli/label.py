@@ -269,7 +269,7 @@ def _label_task(
 ) -> tuple[LabeledTable, Summary, Report | None]:
     """Return the labeled table, its summary and, if a file for it is named, its report."""
     from graphmargin._progress import announce
-    from graphmargin.labeling.labeled_table import label_rows
+    from graphmargin.labeling.table_labeling import label_rows
 
     with show_progress(quiet=quiet) as listener:
         labeled = label_rows(

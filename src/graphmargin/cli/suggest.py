@@ -57,8 +57,8 @@ def suggest(
 ) -> None:
     """Print the suggested rows."""
     from graphmargin._progress import announce
-    from graphmargin.labeling.labeled_table import label_rows
     from graphmargin.labeling.labeling_task import check_has_unlabeled, read_task
+    from graphmargin.labeling.table_labeling import label_rows
 
     weights = parse_class_weight(class_weight)
     check_list(out, table)

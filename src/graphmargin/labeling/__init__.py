@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from graphmargin.tables.table_errors import packages_of_tables
 
 if TYPE_CHECKING:
-    from graphmargin.labeling.labeled_table import LabeledTable, label_table
+    from graphmargin.labeling.labeled_table import LabeledTable
+    from graphmargin.labeling.table_labeling import label_table
 
 __all__ = ["LabeledTable", "label_table"]
+
+_MODULES = {"LabeledTable": "labeled_table", "label_table": "table_labeling"}
 
 
 def __getattr__(name: str) -> Any:
@@ -19,7 +22,7 @@ def __getattr__(name: str) -> Any:
         msg = f"module 'graphmargin.labeling' has no attribute {name!r}"
         raise AttributeError(msg)
     with packages_of_tables("tables"):
-        return getattr(import_module("graphmargin.labeling.labeled_table"), name)
+        return getattr(import_module(f"graphmargin.labeling.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -130,7 +130,7 @@ def compare_with_truth(labeled: pd.DataFrame, model: TableModel, truth: AnyArray
 
     Examples
     --------
-    >>> from graphmargin.labeling.labeled_table import label_table
+    >>> from graphmargin.labeling.table_labeling import label_table
     >>> table, truth = demo_table(0)
     >>> result = label_table(table.iloc[::4], "species")
     >>> comparison = compare_with_truth(result.table, result.model(), truth[::4])

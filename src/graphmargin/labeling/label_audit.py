@@ -48,7 +48,7 @@ def audit_labels(labeled: LabeledTable, threshold: float = 0.5) -> LabelAudit:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.table_labeling import label_rows
     >>> from graphmargin.labeling.labeling_task import task_of
     >>> size = [1 + i / 100 for i in range(60)] + [5 + i / 100 for i in range(60)]
     >>> kind = ["cat"] * 60 + ["dog"] * 59 + [None]

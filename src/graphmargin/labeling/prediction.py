@@ -94,7 +94,7 @@ def predict_file(
     --------
     >>> import tempfile
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.table_labeling import label_rows
     >>> from graphmargin.labeling.labeling_task import task_of
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> model = label_rows(task_of(table, "kind")).model()

@@ -46,7 +46,7 @@ def suggest_rows(labeled: LabeledTable, n: int) -> tuple[SuggestedRow, ...]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.table_labeling import label_rows
     >>> from graphmargin.labeling.labeling_task import task_of
     >>> size = [center + step / 10 for center in (1, 5, 9) for step in range(8)]
     >>> kind = ["cat", *[None] * 7, "dog", *[None] * 15]

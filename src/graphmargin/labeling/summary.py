@@ -25,7 +25,7 @@ def summarize(labeled: LabeledTable) -> Summary:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.table_labeling import label_rows
     >>> from graphmargin.labeling.labeling_task import task_of
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> summary = summarize(label_rows(task_of(table, "kind")))

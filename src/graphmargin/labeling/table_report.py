@@ -31,7 +31,7 @@ def report_on(labeled: LabeledTable) -> Report:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.table_labeling import label_rows
     >>> from graphmargin.labeling.labeling_task import task_of
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> report = report_on(label_rows(task_of(table, "kind")))

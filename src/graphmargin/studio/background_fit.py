@@ -14,8 +14,9 @@ from graphmargin._threads import cancellable, n_threads
 from graphmargin._typing import FloatArray, ProgressCallback
 from graphmargin.confidence.held_out_predictions import AccuracyEstimate, estimate_accuracy
 from graphmargin.confidence.label_errors import LabelErrors, label_errors
-from graphmargin.labeling.labeled_table import LabeledTable, label_rows
+from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.labeling_task import LabelingTask, relabel
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.studio.session import Session, label_names
 
 MIN_PROGRESS = 0.05

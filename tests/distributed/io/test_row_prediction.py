@@ -15,9 +15,9 @@ from graphmargin.distributed.io import row_prediction as module
 from graphmargin.distributed.io.output import atomic_folder
 from graphmargin.distributed.io.row_encoder import NumberColumns
 from graphmargin.distributed.io.row_prediction import RowPredictor, predict_parquet
-from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.prediction import predict_file
+from graphmargin.labeling.table_labeling import label_rows
 from graphmargin.tables.table_errors import TableError
 
 SIZE = NumberColumns(("size",), np.dtype(np.float64))
