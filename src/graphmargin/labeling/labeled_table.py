@@ -12,15 +12,10 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
-from graphmargin.confidence.prediction_sets import (
-    prediction_sets,
-    set_thresholds,
-)
+from graphmargin.confidence.prediction_sets import prediction_sets, set_thresholds
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.label_audit import LabelAudit, audit_labels
-from graphmargin.labeling.labeling_task import (
-    LabelingTask,
-)
+from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.labeling.suggestions import SuggestedRow, suggest_rows
 from graphmargin.labeling.summary import summarize
