@@ -26,6 +26,16 @@ def test_rows_that_need_no_scale_have_one_view(X):
     assert view.of(X) is X
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_rows_that_are_huge_beside_those_of_the_fit_are_cut(form, dtype):
+    (view, _) = number_views(DIFFERENT * 1e-95)
+    rows = view.of(form(np.array([[3e30, -3e30, 1e-30]], dtype=dtype)))
+    values = rows.toarray() if sparse.issparse(rows) else rows
+    assert np.abs(values).max() == 1e100
+    np.testing.assert_allclose(values[0, 2], 1e-30 / (DIFFERENT[:, 2] * 1e-95).std(), rtol=1e-5)
+
+
 def test_single_precision_is_kept():
     X = DIFFERENT.astype(np.float32)
     assert number_views(X)[0].of(X).dtype == np.float32

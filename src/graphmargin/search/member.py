@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._checks import check_real
+from graphmargin._rows import MAGNITUDES
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import EncodedLabels
 
@@ -120,7 +121,7 @@ class View:
             raise ValueError(msg)
 
     def of(self, X: Any) -> Any:
-        """Return some rows as the method sees them."""
+        """Return some rows as the method sees them; products that would overflow are cut."""
         if self.factors is None:
             return X
         if X.shape[1] != len(self.factors):
@@ -129,8 +130,15 @@ class View:
                 f"{X.shape[1]} features, got {len(self.factors)}"
             )
             raise ValueError(msg)
-        factors = np.asarray(self.factors, dtype=X.dtype)
-        return X.multiply(factors).tocsr() if sparse.issparse(X) else X * factors
+        is_single = X.dtype == np.float32 and np.abs(self.factors).max() <= np.finfo("f4").max
+        factors = np.asarray(self.factors, dtype=np.float32 if is_single else np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            rows = X.multiply(factors).tocsr() if sparse.issparse(X) else X * factors
+        # A number may be huge in units of those that the factors come from.
+        numbers = rows.data if sparse.issparse(rows) else rows
+        limit = MAGNITUDES[rows.dtype.name][1]
+        np.clip(numbers, -limit, limit, out=numbers)
+        return rows
 
 
 AS_GIVEN = View()
