@@ -13,6 +13,13 @@ from graphmargin.confidence.held_out_predictions import HeldOutPredictions, requ
 TINY = float(np.finfo(np.float64).tiny)
 
 
+def check_coverage(coverage: float) -> None:
+    """Raise ValueError unless a coverage is a number between 0 and 1."""
+    if not isinstance(coverage, Real) or not 0 < coverage < 1:
+        msg = f"`coverage` must be a number between 0 and 1, got {coverage!r}"
+        raise ValueError(msg)
+
+
 def set_thresholds(
     held_out: HeldOutPredictions, coverage: float, *, per_class: bool = False
 ) -> FloatArray:
@@ -51,9 +58,7 @@ def set_thresholds(
     >>> set_thresholds(held_out, 0.95).tolist()
     [-inf, -inf]
     """
-    if not isinstance(coverage, Real) or not 0 < coverage < 1:
-        msg = f"`coverage` must be a number between 0 and 1, got {coverage!r}"
-        raise ValueError(msg)
+    check_coverage(coverage)
     label_probabilities = held_out.probabilities[np.arange(len(held_out.codes)), held_out.codes]
     weights = np.ones(len(held_out.class_shares)) if per_class else held_out.weights_by_class
     thresholds = np.empty(len(weights))

@@ -228,7 +228,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_scales(self, X: Any) -> None:
         """Warn if the columns of dense rows, which are taken as given, differ in scale."""
-        if sparse.issparse(X) or X.shape[1] < 2:
+        if sparse.issparse(X):
             return
         ranges, variances = ranges_and_variances(X)
         if have_one_unit(ranges, variances):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -234,15 +234,11 @@ def check_markers(target: Target) -> None:
     Traceback (most recent call last):
     graphmargin.tables.table_errors.TableError: all rows have a label in 'kind', -1 in 2 of them; if -1 means unlabeled, pass unlabeled=-1
     """  # noqa: E501 - an error is one line
-    if not target.labeled.all() or not unlabeled_hint(target):
-        return
-    counts = np.bincount(target.codes)
-    marker = target.classes[counts.argmax()]
-    marker = marker.item() if isinstance(marker, np.generic) else marker
-    if marker != -1 and str(marker) not in MARKERS:
+    marker, n_marked = class_of_most_rows(target)
+    if not target.labeled.all() or str(marker) not in MARKERS:
         return
     msg = (
-        f"all rows have a label in {target.name!r}, {marker!r} in {counts.max():,} of them; if "
+        f"all rows have a label in {target.name!r}, {marker!r} in {n_marked:,} of them; if "
         f"{marker!r} means unlabeled, pass unlabeled={marker!r}"
     )
     raise TableError(msg)
@@ -278,12 +274,26 @@ def unlabeled_hint(target: Target) -> str:
     >>> unlabeled_hint(Target("kind", np.array(["?", "cat"]), np.array([0, 0, 1])))
     "if '?' (2 rows) means unlabeled, add --unlabeled='?'"
     """
+    marker, n_marked = class_of_most_rows(target)
+    if marker is None:
+        return ""
+    marker = str(marker)
+    return f"if {marker!r} ({n_marked:,} rows) means unlabeled, add --unlabeled={quote(marker)}"
+
+
+def class_of_most_rows(target: Target) -> tuple[Any, int]:
+    """Return the class that at least half of the rows have, if there is one, and their number.
+
+    Examples
+    --------
+    >>> class_of_most_rows(Target("kind", np.array([-1, 1]), np.array([0, 0, 1])))
+    (-1, 2)
+    """
     counts = np.bincount(target.codes[target.labeled], minlength=1)
     n_marked = int(counts.max())
     if 2 * n_marked < len(target.codes) or (counts == n_marked).sum() > 1:
-        return ""
-    marker = str(target.classes[counts.argmax()])
-    return f"if {marker!r} ({n_marked:,} rows) means unlabeled, add --unlabeled={quote(marker)}"
+        return None, n_marked
+    return target.classes.tolist()[counts.argmax()], n_marked
 
 
 def all_labeled_message(n_rows: int, table: str, target: str, hint: str = "") -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from graphmargin._progress import progress_listener
 from graphmargin._rows import check_not_lazy, is_frame
 from graphmargin._typing import ProgressListener
-from graphmargin.confidence.prediction_sets import coverage_warning
+from graphmargin.confidence.prediction_sets import check_coverage, coverage_warning
 from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.labeling_task import (
     LabelingTask,
@@ -115,9 +115,8 @@ def label_table(
     if not isinstance(min_confidence, Real) or not 0 <= min_confidence <= 1:  # which nan is not
         msg = f"`min_confidence` must be a number from 0 to 1, got {min_confidence!r}"
         raise ValueError(msg)
-    if coverage is not None and (not isinstance(coverage, Real) or not 0 < coverage < 1):
-        msg = f"`coverage` must be a number between 0 and 1, got {coverage!r}"
-        raise ValueError(msg)
+    if coverage is not None:
+        check_coverage(coverage)
     if isinstance(table, str | PathLike):
         frame, name = read_table(Path(table)), table_name(Path(table))
     elif is_frame(table):
@@ -175,19 +174,10 @@ def label_rows(
     Parameters
     ----------
     task : LabelingTask
-    method : str, default="auto"
-        "auto" is the ensemble of the default members; else the name of a member, see
-        `graphmargin.methods.named_member`.
-    min_confidence : float, default=0
-        Confidence below which rows get no label.
-    coverage : float in (0, 1), optional
-        Coverage of prediction sets, which the result then has.
-    class_weight : None, "balanced" or mapping from class to float, optional
-        Costs of errors in each class, as in `SemiSupervisedEnsemble`.
-    n_jobs : int, optional
-        Number of threads.
+    method, min_confidence, coverage, class_weight, n_jobs
+        As in `label_table`.
     seed : int
-        Seed of folds and samples.
+        Its `random_state`.
     listener : callable, optional
         Receives the progress of each stage, see `graphmargin._progress.progress_listener`.
     began : float, optional

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from graphmargin._errors import InputError
 
-PACKAGES = ("numpy", "openpyxl", "pandas", "pyarrow")
+PACKAGES = ("openpyxl", "pandas", "pyarrow")
 """Packages without which tables cannot be used."""
 
 
